@@ -1,0 +1,187 @@
+# pocketload: `make help` lists the targets.
+#
+# Everything is built into $(BUILD). Objects depend on the flags file and, through -MMD, on the headers that they include.
+
+BUILD ?= build
+CC ?= cc
+PREFIX ?= /usr/local
+DESTDIR ?=
+WERROR ?=
+OPTIMISE ?= -O2 -g
+SANITIZE ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+VERSION := 0.1.0
+
+FOLDERS := base policies workloads sim results
+PACKAGES := sqlite3 inih jansson libxxhash libzstd zlib
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
+CPPFLAGS_ALL = -I. -D_GNU_SOURCE -DPOCKETLOAD_VERSION='"$(VERSION)"' -DPOCKETLOAD_DATA_DIR='"$(PREFIX)/share/pocketload"' \
+	$(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
+CFLAGS_ALL = -std=c17 $(OPTIMISE) -ffp-contract=off -pthread $(WARNINGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
+LDFLAGS_ALL = -pthread -rdynamic $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+LDLIBS_ALL = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm $(LDLIBS)
+
+# V=1 shows the commands; otherwise one line a target.
+SAY = $(if $(V),,@echo '  $(@)';)
+
+# A folder's library; each test links those that its folder may use.
+sources = $(sort $(wildcard $(1)/*.c))
+objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
+library = $(BUILD)/lib$(1).a
+LIBRARIES := $(foreach f,$(FOLDERS),$(call library,$(f)))
+# Right to left, as the linker wants them.
+libraries_of = $(if $(filter base,$(1)),$(call library,base),\
+	$(if $(filter policies,$(1)),$(foreach f,policies base,$(call library,$(f))),\
+	$(if $(filter workloads,$(1)),$(foreach f,workloads policies base,$(call library,$(f))),\
+	$(if $(filter sim,$(1)),$(foreach f,sim workloads policies base,$(call library,$(f))),\
+	$(foreach f,results sim workloads policies base,$(call library,$(f)))))))
+
+PROGRAM := $(BUILD)/pocketload
+UNIT_SOURCES := $(sort $(wildcard tests/unit/*/*.c))
+WHOLE_SOURCES := $(sort $(wildcard tests/reference/test_*.c tests/truth/test_*.c))
+TEST_HELPERS := $(filter-out $(WHOLE_SOURCES),$(sort $(wildcard tests/reference/*.c tests/truth/*.c)))
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%.t,$(UNIT_SOURCES) $(WHOLE_SOURCES))
+SHELL_TESTS := $(sort $(wildcard tests/cli/*.t tests/style/*.t))
+FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SOURCES))
+BENCH_SOURCES := $(sort $(wildcard bench/*.c))
+ALL_C := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) cli bench policies/example tests/unit/* tests/reference tests/truth tests/fuzz)))
+
+.PHONY: all help deps demo test check sanitize lint format format-check bench fuzz install uninstall clean FORCE
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+
+all: $(PROGRAM) ## build build/pocketload
+
+help: ## list the targets
+	@sed -n 's/^\([a-z_.-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+deps: ## install what is missing (NO_INSTALL=1: only say what)
+	@sh .ci/deps build
+
+$(BUILD)/flags: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)' | cmp -s - $@ || \
+		echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)' > $@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+define library_rule
+$(call library,$(1)): $(call objects,$(1))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(SAY)$$(AR) rcs $$@ $$^
+endef
+$(foreach f,$(FOLDERS),$(eval $(call library_rule,$(f))))
+
+# The schema is a file of its own, and a string in the program.
+$(BUILD)/results/store.o: CPPFLAGS_ALL += -I$(BUILD)/generated
+$(BUILD)/generated/schema.inc: results/schema.sql
+	@mkdir -p $(@D)
+	$(SAY)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+$(BUILD)/results/store.o: $(BUILD)/generated/schema.inc
+
+$(PROGRAM): $(call objects,cli) $(call libraries_of,results)
+	$(SAY)$(CC) $(LDFLAGS_ALL) $^ $(LDLIBS_ALL) -o $@
+
+# ---- Tests ----
+define unit_rule
+$(BUILD)/tests/unit/$(1)/%.t: $(BUILD)/tests/unit/$(1)/%.o $(call libraries_of,$(1))
+	$$(SAY)$$(CC) $$(LDFLAGS_ALL) $$^ $$(LDLIBS_ALL) $$(shell pkg-config --libs cmocka) -o $$@
+endef
+$(foreach f,$(FOLDERS),$(eval $(call unit_rule,$(f))))
+
+# Reference and truth tests share helpers (the naive twins, readers of truth files).
+TEST_HELPERS_LIBRARY := $(BUILD)/tests/libhelpers.a
+$(TEST_HELPERS_LIBRARY): $(patsubst %.c,$(BUILD)/%.o,$(TEST_HELPERS))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(SAY)$(AR) rcs $@ $^
+define whole_rule
+$(BUILD)/tests/$(1)/%.t: $(BUILD)/tests/$(1)/%.o $(TEST_HELPERS_LIBRARY) $(call libraries_of,results)
+	$$(SAY)$$(CC) $$(LDFLAGS_ALL) $$^ $$(LDLIBS_ALL) $$(shell pkg-config --libs cmocka) -o $$@
+endef
+$(foreach f,reference truth,$(eval $(call whole_rule,$(f))))
+
+.PHONY: test-programs
+test-programs: $(TEST_PROGRAMS) $(PROGRAM)
+
+# cmocka and the shell tests print TAP; prove runs both. POCKETLOAD is the program under test.
+check: $(TEST_PROGRAMS) $(PROGRAM) ## run the tests of this build
+	@CMOCKA_MESSAGE_OUTPUT=TAP POCKETLOAD=$(abspath $(PROGRAM)) BUILD=$(BUILD) CC='$(CC)' \
+		prove -j $(JOBS) --timer --exec env $(TEST_PROGRAMS) $(SHELL_TESTS)
+
+sanitize: ## run the tests under the address and undefined-behaviour sanitizers
+	$(MAKE) --no-print-directory check BUILD=$(BUILD)/sanitize OPTIMISE='-O1 -g' SANITIZE=address,undefined
+
+lint: ## build with gcc and clang, warnings as errors, and check the format
+	$(MAKE) --no-print-directory all test-programs BUILD=$(BUILD)/gcc CC=gcc WERROR=1
+	$(MAKE) --no-print-directory all test-programs BUILD=$(BUILD)/clang CC=clang WERROR=1
+	$(MAKE) --no-print-directory format-check
+
+format: ## format the code
+	@clang-format -i $(ALL_C)
+
+format-check: ## check the format
+	@clang-format --dry-run -Werror $(ALL_C)
+
+test: ## install what is missing, then lint, test, and test under sanitizers
+	@sh .ci/deps test
+	$(MAKE) --no-print-directory -j $(JOBS) lint
+	$(MAKE) --no-print-directory -j $(JOBS) sanitize
+	$(MAKE) --no-print-directory -j $(JOBS) check BUILD=$(BUILD)/gcc CC=gcc WERROR=1
+
+demo: ## install what is missing, build, and run four policies at four budgets
+	@sh .ci/deps demo
+	$(MAKE) --no-print-directory -j $(JOBS) all
+	@mkdir -p results/demo
+	@rm -f results/demo/demo.db
+	$(PROGRAM) run configs/demo.ini --db results/demo/demo.db
+	$(PROGRAM) plot results/demo/demo.db --out results/demo
+
+# ---- Benchmarks ----
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(call libraries_of,results)
+	$(SAY)$(CC) $(LDFLAGS_ALL) $^ $(LDLIBS_ALL) -o $@
+bench: $(patsubst %.c,$(BUILD)/%,$(BENCH_SOURCES)) $(PROGRAM) ## measure the hot paths beside a bare LRU
+	@for b in $(filter $(BUILD)/bench/%,$^); do $$b || exit 1; done
+
+# ---- Fuzzers: clang's libFuzzer, each parser on its own ----
+FUZZ_SECONDS ?= 30
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(call libraries_of,results)
+	$(SAY)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $^ $(LDLIBS_ALL) -o $@
+fuzz-programs: $(FUZZ_PROGRAMS)
+fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each
+	@sh .ci/deps test
+	$(MAKE) --no-print-directory fuzz-programs BUILD=$(BUILD)/fuzz CC=clang OPTIMISE='-O1 -g' SANITIZE=address,undefined CFLAGS='-fsanitize=fuzzer-no-link'
+	@for f in $(notdir $(FUZZ_PROGRAMS)); do mkdir -p $(BUILD)/fuzz/corpus/$$f; \
+		$(BUILD)/fuzz/tests/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+		-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus/$$f || exit 1; done
+
+# ---- Install ----
+install: all ## install under PREFIX (/usr/local), below DESTDIR
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/pocketload/policies \
+		$(DESTDIR)$(PREFIX)/share/pocketload/devices $(DESTDIR)$(PREFIX)/share/pocketload/models $(DESTDIR)$(PREFIX)/share/doc/pocketload
+	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/pocketload
+	install -m 644 policies/policy.h $(DESTDIR)$(PREFIX)/include/pocketload/policies/
+	install -m 644 configs/devices/*.ini $(DESTDIR)$(PREFIX)/share/pocketload/devices/
+	install -m 644 configs/models/*.ini $(DESTDIR)$(PREFIX)/share/pocketload/models/
+	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pocketload/
+
+uninstall: ## remove what install put there
+	rm -rf $(DESTDIR)$(PREFIX)/bin/pocketload $(DESTDIR)$(PREFIX)/include/pocketload $(DESTDIR)$(PREFIX)/share/pocketload $(DESTDIR)$(PREFIX)/share/doc/pocketload
+
+compile_commands.json: FORCE ## for editors and clang-tidy
+	@{ echo '['; sep=''; for f in $(filter %.c,$(ALL_C)); do \
+		printf '%s{"directory": "%s", "file": "%s", "arguments": ["cc", "-I.", "-D_GNU_SOURCE", "-std=c17", "-I$(BUILD)/generated", "-DPOCKETLOAD_VERSION=\\"$(VERSION)\\"", "-c", "%s"]}' "$$sep" "$(CURDIR)" $$f $$f; \
+		sep=','; echo; done; echo ']'; } > $@
+
+clean: ## remove what was built
+	rm -rf $(BUILD) compile_commands.json
+
+FORCE:
+
+-include $(shell find $(BUILD) -name '*.d' -not -path '$(BUILD)/*/*/*/*/*' 2>/dev/null)

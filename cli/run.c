@@ -1,0 +1,267 @@
+/* `pocketload run`: a config's runs, stored and ranked. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/common.h"
+#include "cli/progress.h"
+#include "cli/run_results.h"
+#include "sim/farm.h"
+
+enum { KEY_SET = KEY_OWN, KEY_DB, KEY_SHARD, KEY_FORCE, KEY_FAIL_ON_KILL };
+enum { JOBS_MAX = 256, SHARDS_MAX = 1 << 20, NOTES_RUNS_MAX = 256, NOTES_BYTES = 4096 };
+
+struct run_options {
+    struct arguments arguments;
+    const char *config, *db;
+    const char **overrides;
+    size_t override_count;
+    uint64_t jobs, shard, shards;
+    bool force, fail_on_kill, quiet;
+    enum format format;
+};
+
+static const struct argp_option options[] = {
+    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "set a value of the config, or a comma list of values (may be repeated)",
+     0},
+    {"db", KEY_DB, "FILE", 0, "database of runs (default results/runs.db); none: store nothing", 0},
+    {"jobs", 'j', "N", 0, "runs at the same time (default: one for each processor)", 0},
+    {"shard", KEY_SHARD, "I/N", 0, "only every N-th run, from the I-th (1 .. N)", 0},
+    {"force", KEY_FORCE, NULL, 0, "run again what is stored already", 0},
+    {"fail-on-kill", KEY_FAIL_ON_KILL, NULL, 0, "exit with 5 when the app was killed in any run", 0},
+    {"quiet", 'q', NULL, 0, "no notes and no progress bar", 0},
+    FORMAT_OPTION,
+    HELP_OPTION,
+    {0},
+};
+
+static bool parse_shard(const char *text, struct run_options *run, struct error *err)
+{
+    char first[24];
+    const char *slash = strchr(text, '/');
+    if (slash == NULL || (size_t)(slash - text) >= sizeof first)
+        return fail(err, STATUS_USAGE, "--shard: \"%.80s\" is not I/N, such as 1/4", text);
+    memcpy(first, text, (size_t)(slash - text));
+    first[slash - text] = '\0';
+    if (!parse_count(slash + 1, 1, SHARDS_MAX, &run->shards, err) ||
+        !parse_count(first, 1, run->shards, &run->shard, err))
+        return fail_in(err, "--shard \"%.80s\"", text);
+    return true;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    struct run_options *run = state->input;
+    struct error *err = run->arguments.err;
+    bool good = true;
+    switch (key) {
+    case KEY_SET:
+        run->overrides[run->override_count++] = text;
+        break;
+    case KEY_DB:
+        run->db = text;
+        good = text[0] != '\0' || fail(err, STATUS_USAGE, "--db: a file name is missing");
+        break;
+    case 'j':
+        good = parse_count(text, 1, JOBS_MAX, &run->jobs, err) || fail_in(err, "--jobs");
+        break;
+    case KEY_SHARD:
+        good = parse_shard(text, run, err);
+        break;
+    case KEY_FORCE:
+        run->force = true;
+        break;
+    case KEY_FAIL_ON_KILL:
+        run->fail_on_kill = true;
+        break;
+    case 'q':
+        run->quiet = true;
+        break;
+    case KEY_FORMAT:
+        good = parse_format(text, &run->format, err);
+        break;
+    case ARGP_KEY_ARG:
+        return take_argument(&run->arguments, &run->config, text);
+    case ARGP_KEY_NO_ARGS:
+        good = fail(err, STATUS_USAGE, "run: which config? For example: pocketload run configs/quickstart.ini");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return good ? 0 : EINVAL;
+}
+
+struct farm_context {
+    struct run_results *results;
+    const size_t *places; /* of experiment runs: where its results go */
+    struct progress progress;
+    size_t done;
+};
+
+static bool finished(void *context, size_t index, const struct run_result *result, const struct error *error,
+                     struct error *err)
+{
+    struct farm_context *farm = context;
+    struct run_results *results = farm->results;
+    farm->done++;
+    if (result != NULL) {
+        if (!results_add(results, farm->places[index], result, err))
+            return false;
+    } else {
+        results->failed++;
+        if ((int)error->code > results->status)
+            results->status = (int)error->code;
+        progress_hide(&farm->progress);
+        if (results_first_time(results, error->text, strlen(error->text)))
+            report(error);
+    }
+    progress_show(&farm->progress, farm->done);
+    return true;
+}
+
+static bool compute(const struct run_options *run, struct run_results *results, const size_t *todo, size_t count,
+                    struct error *err)
+{
+    struct farm_context context = {.results = results};
+    size_t total = experiment_run_count(results->experiment);
+    size_t *places = calloc(total + 1, sizeof *places), *indices = calloc(count + 1, sizeof *indices);
+    bool good = (places != NULL && indices != NULL) || fail(err, STATUS_IO, "out of memory");
+    if (good) {
+        for (size_t i = 0; i < count; i++) {
+            indices[i] = results->indices[todo[i]];
+            places[indices[i]] = todo[i];
+        }
+        context.places = places;
+        uint64_t jobs = run->jobs < count ? run->jobs : count;
+        progress_start(&context.progress, count, !run->quiet);
+        good = count == 0 || farm_run(results->experiment, indices, count, (unsigned)jobs, finished, &context, err);
+        progress_hide(&context.progress);
+    }
+    free(places);
+    free(indices);
+    return good;
+}
+
+/* Tells what a reader of the table should know; equal notes once. */
+static bool print_notes(struct run_results *results, struct error *err)
+{
+    char text[NOTES_BYTES];
+    for (size_t place = 0; place < results->count && place < NOTES_RUNS_MAX; place++) {
+        if (!results->has_record[place])
+            continue;
+        if (!experiment_notes(results->experiment, results->indices[place], &results->prepared, text, sizeof text, err))
+            return false;
+        for (const char *line = text; *line != '\0';) {
+            size_t length = strcspn(line, "\n");
+            if (results_first_time(results, line, length))
+                fprintf(stderr, "note: %.*s\n", (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+    }
+    return true;
+}
+
+static bool print_results(const struct run_options *run, struct run_results *results, struct error *err)
+{
+    if (run->format != FORMAT_TABLE) {
+        struct output *output;
+        if (!output_open(stdout, run->format, run_columns, run_column_count, NULL, 0, &output, err))
+            return false;
+        bool good = true;
+        for (size_t i = 0; good && i < results->count; i++)
+            good = !results->has_record[i] || output_record(output, &results->records[i], err);
+        struct error closing;
+        bool closed = output_close(output, good ? err : &closing);
+        return good && closed;
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < results->count; i++)
+        if (results->has_record[i])
+            results->records[count++] = results->records[i];
+    if (count > 0 && !output_ranking(stdout, results->records, count, wants_color(stdout), err))
+        return false;
+    return finish_stdout(err);
+}
+
+static bool any_killed(const struct run_results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (results->has_record[i] && results->records[i].numbers.outcome != OUTCOME_COMPLETED)
+            return true;
+    return false;
+}
+
+static bool run_all(const struct run_options *run, struct run_results *results, struct error *err)
+{
+    size_t *todo = calloc(results->count + 1, sizeof *todo), todo_count = 0;
+    bool good = todo != NULL || fail(err, STATUS_IO, "out of memory");
+    good = good && results_known(results, run->force, todo, &todo_count, err) &&
+           compute(run, results, todo, todo_count, err) && results_close(results, err);
+    free(todo);
+    if (!good)
+        return false;
+    if (run->fail_on_kill && results->status == STATUS_OK && any_killed(results))
+        results->status = STATUS_KILLED;
+    if (run->format == FORMAT_TABLE && !run->quiet) {
+        size_t stored = results->count - todo_count;
+        if (stored > 0)
+            fprintf(stderr, "note: %zu of %zu runs were in %s already (--force runs them again)\n", stored,
+                    results->count, results->db);
+        if (!print_notes(results, err))
+            return false;
+    }
+    /* Runs that failed have told why; a list without them would look like a result. */
+    if (results->failed == results->count && results->count > 0)
+        return true;
+    return print_results(run, results, err);
+}
+
+static int run_config(struct run_options *run)
+{
+    struct error err;
+    struct experiment *experiment;
+    struct profile_dirs dirs;
+    profile_dirs_find(&dirs);
+    if (!experiment_read(run->config, run->overrides, run->override_count, dirs.list, &experiment, &err))
+        return report(&err);
+    const char *db = strcmp(run->db, "none") == 0 ? NULL : run->db;
+    struct run_results results;
+    bool good = results_start(&results, experiment, db, run->shard, run->shards, &err) && run_all(run, &results, &err);
+    int status = good ? results.status : report(&err);
+    if (!results_finish(&results, &err) && status == STATUS_OK)
+        status = report(&err);
+    experiment_free(experiment);
+    return status;
+}
+
+int command_run(int argc, char **argv)
+{
+    static const struct argp argp = {options,
+                                     parse,
+                                     "CONFIG",
+                                     "Runs every combination of a config whose values may be comma lists, stores each "
+                                     "run, and ranks the policies. Runs that are stored are not run again.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    struct run_options run = {.db = "results/runs.db", .shard = 1, .shards = 1};
+    run.jobs = processors < 1 ? 1 : processors > JOBS_MAX ? JOBS_MAX : (uint64_t)processors;
+    struct error err;
+    run.overrides = calloc((size_t)argc + 1, sizeof *run.overrides);
+    if (run.overrides == NULL) {
+        fail(&err, STATUS_IO, "out of memory");
+        return report(&err);
+    }
+    int status = STATUS_OK;
+    if (!arguments_parse(&argp, argc, argv, &run.arguments, &err))
+        status = report(&err);
+    else if (!run.arguments.helped)
+        status = run_config(&run);
+    free(run.overrides);
+    return status;
+}

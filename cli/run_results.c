@@ -1,0 +1,171 @@
+/* From results to records: who computed what, kept in grid order, stored as it comes. */
+#include "cli/run_results.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool no_memory(struct error *err)
+{
+    return fail(err, STATUS_IO, "out of memory");
+}
+
+bool results_start(struct run_results *results, struct experiment *experiment, const char *db, uint64_t shard,
+                   uint64_t shards, struct error *err)
+{
+    *results = (struct run_results){.experiment = experiment, .db = db};
+    size_t total = experiment_run_count(experiment);
+    size_t room = total / shards + 1;
+    results->indices = calloc(room, sizeof *results->indices);
+    results->records = calloc(room, sizeof *results->records);
+    results->has_record = calloc(room, sizeof *results->has_record);
+    if (results->indices == NULL || results->records == NULL || results->has_record == NULL)
+        return no_memory(err);
+    for (uint64_t i = shard - 1; i < total; i += shards)
+        results->indices[results->count++] = i;
+    /* A missing file is made with the first result, so that a config whose runs all fail leaves nothing behind. */
+    if (db != NULL && (access(db, F_OK) == 0 || errno != ENOENT))
+        return store_open(db, &results->store, err);
+    return true;
+}
+
+/* The effective name of a stored run is that of the experiment that asks for it now. */
+static void rename_experiment(struct run_results *results, struct run_record *record)
+{
+    record->experiment = experiment_name(results->experiment);
+}
+
+bool results_known(struct run_results *results, bool force, size_t *todo, size_t *todo_count, struct error *err)
+{
+    *todo_count = 0;
+    for (size_t place = 0; place < results->count; place++) {
+        const char *key = experiment_run_key(results->experiment, results->indices[place], err);
+        if (key == NULL)
+            return false;
+        bool known = false;
+        if (results->store != NULL && !force && !store_has(results->store, key, &known, err))
+            return false;
+        if (!known) {
+            todo[(*todo_count)++] = place;
+            continue;
+        }
+        if (!store_get(results->store, key, &results->arena, &results->records[place], err))
+            return false;
+        rename_experiment(results, &results->records[place]);
+        results->has_record[place] = true;
+    }
+    return true;
+}
+
+static const char *keep(struct run_results *results, const char *text, bool *good)
+{
+    const char *copy = arena_strdup(&results->arena, text != NULL ? text : "");
+    if (copy == NULL)
+        *good = false;
+    return copy;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_spec(const struct model_spec *a, const struct model_spec *b)
+{
+    return same_text(a->name, b->name) && same_text(a->blocks, b->blocks) && same_text(a->file, b->file) &&
+           a->has_shape == b->has_shape && a->quant == b->quant && memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
+}
+
+/* The model of a run, without its trace: compiling that again here would cost as much as many a run. */
+static bool find_model(struct run_results *results, size_t index, const struct model **model, struct error *err)
+{
+    const struct model_spec *spec = &experiment_run(results->experiment, index)->model;
+    if (spec->blocks == NULL && spec->file == NULL && !spec->has_shape) {
+        *model = &results->prepared.model;
+        return experiment_prepare(results->experiment, index, &results->prepared, err);
+    }
+    *model = &results->model;
+    if (results->has_model && same_spec(&results->model_spec, spec))
+        return true;
+    if (results->has_model)
+        model_free(&results->model);
+    results->has_model = model_build(spec, &results->model, err);
+    results->model_spec = *spec;
+    return results->has_model;
+}
+
+bool results_add(struct run_results *results, size_t place, const struct run_result *result, struct error *err)
+{
+    size_t index = results->indices[place];
+    struct experiment *experiment = results->experiment;
+    const char *key = experiment_run_key(experiment, index, err);
+    const struct model *model;
+    if (key == NULL || !find_model(results, index, &model, err))
+        return false;
+    const struct run_config *config = experiment_run(experiment, index);
+    struct run_record *record = &results->records[place];
+    bool good = true;
+    *record = (struct run_record){
+        .run_key = keep(results, key, &good),
+        .experiment = experiment_name(experiment),
+        .device = keep(results, config->device.name, &good),
+        .model = keep(results, model->name, &good),
+        .quant = keep(results, model->quant, &good),
+        .workload = keep(results, config->workload_label, &good),
+        .loader = keep(results, config->loader_label, &good),
+        .policy = keep(results, config->policy.label, &good),
+        .evict = keep(results, config->policy.evict_text, &good),
+        .pin = keep(results, config->policy.pin_text, &good),
+        .prefetch = keep(results, config->policy.prefetch_text, &good),
+        .budget_bytes = config->loader.budget_bytes,
+        .seed = config->seed,
+        .numbers = result->numbers,
+    };
+    record->numbers.killed_by = keep(results, result->numbers.killed_by, &good);
+    record->numbers.killed_phase = keep(results, result->numbers.killed_phase, &good);
+    if (!good)
+        return no_memory(err);
+    record_finish(record);
+    results->has_record[place] = true;
+    if (results->db == NULL)
+        return true;
+    if (results->store == NULL && !store_open(results->db, &results->store, err))
+        return false;
+    const char *json = experiment_run_json(experiment, index, err);
+    return json != NULL && store_put(results->store, record, result, json, store_model_block_name, model, err);
+}
+
+bool results_first_time(struct run_results *results, const char *text, size_t length)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < results->seen_count; i++)
+        if (results->seen[i] == hash)
+            return false;
+    if (results->seen_count < TEXTS_SEEN_MAX)
+        results->seen[results->seen_count++] = hash;
+    return true;
+}
+
+bool results_close(struct run_results *results, struct error *err)
+{
+    struct store *store = results->store;
+    results->store = NULL;
+    return store_close(store, err);
+}
+
+bool results_finish(struct run_results *results, struct error *err)
+{
+    bool good = results_close(results, err);
+    prepared_free(&results->prepared);
+    if (results->has_model)
+        model_free(&results->model);
+    arena_free(&results->arena);
+    free(results->indices);
+    free(results->records);
+    free(results->has_record);
+    *results = (struct run_results){0};
+    return good;
+}

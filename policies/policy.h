@@ -1,0 +1,175 @@
+/* The contract between the engine and a policy: all that a policy sees, and all that a plug-in includes.
+ *
+ * Policies decide, the engine acts. A policy is one constant table of functions. It never allocates, keeps no global
+ * state and calls nothing back: the engine gives it memory (`state_size`), shows it plain read-only arrays
+ * (`policy_view`), tells it what happened and asks it questions, and checks every answer. A shared object exports
+ * exactly one symbol:
+ *
+ *     const struct policy policy;
+ *
+ * Order of the calls, for one run:
+ *
+ *   1. state_size(view, args), then init(self, view, args). The memory is zeroed and aligned to 64 bytes.
+ *   2. Pin rule: plan() once. Pinned blocks are loaded before the first step; the eviction policy never hears of them.
+ *   3. For each step, its uses in the order of the trace. For the first use of a block by the step, one of
+ *        on_hit(b)    the block is resident, or in flight;
+ *        on_miss(b)   it is absent. Unless it is streamed (below), the engine then makes room: while the held bytes and
+ * b exceed the budget it asks victim(b) and, for each answer, calls on_remove(answer). Then on_insert(b): b is now in
+ * flight (POLICY_LOADING), later resident; nothing is called when it arrives. For each further use of the same block by
+ * the same step (prompt tokens that share an expert): on_hit(b). With evict_when = after_step no room is made before;
+ * when the step ends, the engine asks victim(BLOCK_NONE) until the held bytes fit, or no block may be evicted.
+ *   4. When the last block of a step is there: the prefetcher's plan(), which replaces the plan before. Each block of
+ * the plan that is absent when its turn comes goes through victim() / on_remove() / on_insert() as above, without
+ *      on_miss(): a fill is not a use. Its first use is an on_hit(), even when it is still in flight.
+ *   5. Streamed blocks: a block larger than what pinned blocks leave of the budget, or one that finds no room because
+ *      victim() answers BLOCK_NONE and nothing in flight will change that, is read for this step without being kept.
+ * The policy hears on_miss() only.
+ *
+ * `victim` answers with a block for which policy_may_evict() holds, or with BLOCK_NONE ("I have none", or "keep what
+ * is there rather than take the incoming one"). Anything else ends the run with an error that names the policy, the
+ * block and the reason.
+ *
+ * Optional functions are NULL. The table and the structures only ever grow at their ends; POLICY_ABI changes when a
+ * meaning changes. */
+#ifndef POCKETLOAD_POLICIES_POLICY_H
+#define POCKETLOAD_POLICIES_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define POLICY_ABI 1u
+
+/* Dense: 0 .. block_count-1. */
+typedef uint32_t block_id;
+#define BLOCK_NONE UINT32_MAX
+
+enum block_kind {
+    BLOCK_EMBEDDING,
+    BLOCK_NORM,
+    BLOCK_LAYER, /* a layer, or with experts what all tokens of the layer share */
+    BLOCK_EXPERT,
+    BLOCK_OUTPUT,
+    BLOCK_OTHER, /* traces without kinds */
+    BLOCK_KINDS
+};
+
+struct policy_block {
+    uint64_t bytes; /* what the block takes of the budget */
+    int32_t layer;  /* -1: none */
+    uint32_t kind;  /* enum block_kind */
+};
+
+/* Bits of policy_view.state. An absent block has neither RESIDENT nor LOADING. */
+enum {
+    POLICY_RESIDENT = 1,
+    POLICY_LOADING = 2,     /* in flight: its bytes are reserved */
+    POLICY_PINNED = 4,      /* never evicted */
+    POLICY_IN_USE = 8,      /* named by the step that runs */
+    POLICY_PREFETCHED = 16, /* brought by a prefetch and not yet used */
+};
+
+/* What a policy may know. Read-only; pointers stay valid for the run, values change between calls. */
+struct policy_view {
+    uint32_t size; /* of this structure, in bytes */
+    uint32_t block_count;
+    const struct policy_block *blocks;
+    const uint8_t *state;  /* one byte a block */
+    uint32_t evict_mask;   /* for policy_may_evict() */
+    uint32_t token;        /* tokens finished before this one */
+    uint64_t step;         /* steps finished before this one */
+    uint64_t budget_bytes; /* for all weights, pinned ones included */
+    uint64_t held_bytes;   /* resident and in flight, pinned ones included */
+    uint64_t pinned_bytes;
+    int64_t now_ns;          /* virtual time; 0 in a replay */
+    uint64_t step_bytes_max; /* the largest sum of block sizes that one step of the trace names */
+    /* How often steps name each block over the whole trace; NULL unless the policy sets POLICY_NEEDS_HEAT. */
+    const uint64_t *heat;
+    /* What the workload foresees of the coming steps, for prefetchers: the blocks of the i-th next step are
+     * ahead[ahead_end[i-1]] .. ahead[ahead_end[i]-1] (from 0 for i = 0), i < ahead_steps <= reach(). Blocks that a
+     * real runtime could not know yet, as the experts of a later token, are not among them. */
+    const block_id *ahead;
+    const uint32_t *ahead_end;
+    uint32_t ahead_steps;
+};
+
+/* True when `victim` may answer with b now: resident, and not pinned, in use or in flight; and when the incoming block
+ * is a prefetch, not itself a prefetch that waits for its use. */
+static inline bool policy_may_evict(const struct policy_view *view, block_id b)
+{
+    return (view->state[b] & view->evict_mask) == POLICY_RESIDENT;
+}
+
+/* The user's parameters, checked against the policy's table. */
+struct policy_args {
+    const int64_t *values;  /* one for each policy_param, in order; lists have 0 here */
+    const block_id *blocks; /* for a POLICY_BLOCKS parameter: the blocks named, ascending, distinct */
+    uint32_t block_count;
+};
+
+enum policy_unit {
+    POLICY_COUNT,  /* a whole number */
+    POLICY_BYTES,  /* a size with its unit: 512MiB */
+    POLICY_PPM,    /* a share: 10%, stored in parts per million */
+    POLICY_KINDS,  /* names of block kinds: a bit set, bit = 1 << enum block_kind */
+    POLICY_BLOCKS, /* names or ids of blocks: policy_args.blocks */
+};
+
+struct policy_param {
+    const char *name;
+    enum policy_unit unit;
+    int64_t min, max, fallback; /* 0 <= min <= max; `fallback` is used when the user gives none */
+    const char *help;           /* one line */
+};
+
+enum remove_reason {
+    REMOVE_EVICTED, /* this policy named it in victim() */
+};
+
+struct evict_ops {
+    void (*on_hit)(void *self, const struct policy_view *view, block_id b);  /* optional */
+    void (*on_miss)(void *self, const struct policy_view *view, block_id b); /* optional */
+    block_id (*victim)(void *self, const struct policy_view *view, block_id incoming);
+    void (*on_insert)(void *self, const struct policy_view *view, block_id b);
+    void (*on_remove)(void *self, const struct policy_view *view, block_id b, enum remove_reason reason);
+};
+
+struct pin_ops {
+    /* Writes at most max distinct blocks in order of preference and returns how many. The engine pins each in turn
+     * that still fits the budget and passes over one that does not. */
+    uint32_t (*plan)(void *self, const struct policy_view *view, block_id *out, uint32_t max);
+};
+
+enum { POLICY_REACH_MAX = 64 };
+
+struct prefetch_ops {
+    /* How many steps ahead view->ahead is to show: 1 .. POLICY_REACH_MAX. Asked once, after init. */
+    uint32_t (*reach)(const void *self, const struct policy_view *view);
+    /* Writes at most max blocks in the order in which to fetch them and returns how many. */
+    uint32_t (*plan)(void *self, const struct policy_view *view, block_id *out, uint32_t max);
+};
+
+enum policy_kind { POLICY_EVICT, POLICY_PIN, POLICY_PREFETCH };
+
+enum { POLICY_NEEDS_HEAT = 1 }; /* bits of policy.needs */
+
+enum { POLICY_PARAMS_MAX = 8 };
+
+struct policy {
+    uint32_t abi; /* POLICY_ABI */
+    enum policy_kind kind;
+    const char *name;    /* a-z, 0-9 and '-', at most 31 characters */
+    const char *summary; /* one line */
+    uint32_t needs;
+    uint32_t param_count; /* at most POLICY_PARAMS_MAX */
+    const struct policy_param *params;
+    size_t (*state_size)(const struct policy_view *view, const struct policy_args *args); /* 0 is fine */
+    void (*init)(void *self, const struct policy_view *view, const struct policy_args *args);
+    union {
+        struct evict_ops evict;
+        struct pin_ops pin;
+        struct prefetch_ops prefetch;
+    } ops;
+};
+
+#endif

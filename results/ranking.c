@@ -1,0 +1,212 @@
+/* The ranking of policies within each budget, for people. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "results/grid.h"
+#include "results/output.h"
+#include "results/ranking.h"
+
+enum { BUDGET, POLICY, HIT_RATE, TTFT, PER_TOKEN, PER_SECOND, STALLED, READ, PEAK, VERDICT, COLUMNS };
+static const char *const headings[COLUMNS] = {"budget", "policy",  "hit rate",   "TTFT",        "per token",
+                                              "tok/s",  "stalled", "read/token", "peak memory", "verdict"};
+static const bool right[COLUMNS] = {true, false, true, true, true, true, true, true, true, false};
+
+struct entry {
+    const struct run_record *record;
+    size_t index; /* in the caller's order */
+};
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+int ranking_compare_settings(const struct run_record *a, const struct run_record *b)
+{
+    const char *const x[] = {a->device, a->model, a->quant, a->workload, a->loader};
+    const char *const y[] = {b->device, b->model, b->quant, b->workload, b->loader};
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++) {
+        const int order = strcmp(x[i], y[i]);
+        if (order != 0)
+            return order;
+    }
+    return COMPARE(a->seed, b->seed);
+}
+
+static int compare_groups(const struct run_record *a, const struct run_record *b)
+{
+    const int order = ranking_compare_settings(a, b);
+    return order != 0 ? order : COMPARE(a->budget_bytes, b->budget_bytes);
+}
+
+int ranking_compare_merit(const struct run_record *a, const struct run_record *b)
+{
+    const struct run_numbers *x = &a->numbers, *y = &b->numbers;
+    if (x->outcome != y->outcome)
+        return COMPARE((int)x->outcome, (int)y->outcome);
+    if (x->outcome != OUTCOME_COMPLETED)
+        return COMPARE(y->tokens, x->tokens);
+    const uint64_t tpot_x = (uint64_t)x->tpot_mean_ns, tpot_y = (uint64_t)y->tpot_mean_ns;
+    if (tpot_x != tpot_y)
+        return COMPARE(tpot_x, tpot_y);
+    return COMPARE((uint64_t)x->ttft_ns, (uint64_t)y->ttft_ns);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = compare_groups(x->record, y->record);
+    if (order == 0)
+        order = ranking_compare_merit(x->record, y->record);
+    return order != 0 ? order : COMPARE(x->index, y->index);
+}
+
+static const char *share(double value, char out[UNITS_TEXT])
+{
+    if (isnan(value))
+        return "-";
+    snprintf(out, UNITS_TEXT, "%.1f %%", 100 * value);
+    return out;
+}
+
+static const char *time_or_dash(int64_t ns, char out[UNITS_TEXT])
+{
+    return ns < 0 ? "-" : format_time(ns, out);
+}
+
+/* group[0] is the best; `position` of this one; `length` of the group. */
+static void verdict(const struct entry *group, size_t length, size_t position, char *out, size_t size)
+{
+    const struct run_record *record = group[position].record, *best = group[0].record;
+    const struct run_numbers *n = &record->numbers;
+    if (n->outcome != OUTCOME_COMPLETED) {
+        const bool phase = n->outcome == OUTCOME_KILLED && n->killed_phase[0] != '\0';
+        snprintf(out, size, "%s by %s%s%s", record->outcome, n->killed_by, phase ? " in phase " : "",
+                 phase ? n->killed_phase : "");
+    } else if (ranking_compare_merit(record, best) == 0) {
+        const bool tie = length > 1 && ranking_compare_merit(best, group[1].record) == 0;
+        const bool all = length > 1 && ranking_compare_merit(best, group[length - 1].record) == 0;
+        snprintf(out, size, "%s", length == 1 ? "" : all ? "all tie" : tie ? "ties for best" : "best");
+    } else {
+        const int64_t mine = n->tpot_mean_ns, least = best->numbers.tpot_mean_ns;
+        const bool later = mine > 0 && least > 0 && mine != least;
+        const double factor = later ? ratio((uint64_t)mine, (uint64_t)least)
+                                    : ratio((uint64_t)n->ttft_ns, (uint64_t)best->numbers.ttft_ns);
+        if (n->ttft_ns < 0 || isnan(factor))
+            snprintf(out, size, "slower");
+        else
+            snprintf(out, size, "%.2fx %s", factor, later ? "the time" : "the TTFT");
+    }
+}
+
+/* Runs of one group may differ in what has no column: then the key tells them apart. */
+static bool shares_its_name(const struct entry *group, size_t length, size_t position)
+{
+    for (size_t i = 0; i < length; i++)
+        if (i != position && strcmp(group[i].record->policy, group[position].record->policy) == 0)
+            return true;
+    return false;
+}
+
+static bool add_row(struct grid *grid, const struct entry *group, size_t length, size_t position)
+{
+    const struct run_record *record = group[position].record;
+    const struct run_numbers *n = &record->numbers;
+    char text[UNITS_TEXT], speed[UNITS_TEXT] = "-", outcome[256];
+    char name[700];
+    const bool key = shares_its_name(group, length, position);
+    snprintf(name, sizeof name, "%.640s%s%.8s%s", record->policy, key ? " [" : "", key ? record->run_key : "",
+             key ? "]" : "");
+    if (!isnan(record->tokens_per_s))
+        snprintf(speed, sizeof speed, record->tokens_per_s < 100 ? "%.2f" : "%.0f", record->tokens_per_s);
+    verdict(group, length, position, outcome, sizeof outcome);
+    const char *budget = position > 0 ? "" : record->budget_bytes == 0 ? "none" : NULL;
+    return grid_add(grid, budget ? budget : format_bytes(record->budget_bytes, text)) && grid_add(grid, name) &&
+           grid_add(grid, share(record->hit_rate, text)) && grid_add(grid, time_or_dash(n->ttft_ns, text)) &&
+           grid_add(grid, time_or_dash(n->tpot_mean_ns, text)) && grid_add(grid, speed) &&
+           grid_add(grid, share(ratio((uint64_t)n->stall_ns, (uint64_t)n->virtual_time_ns), text)) &&
+           grid_add(grid, n->tokens == 0 ? "-" : format_bytes(n->bytes_read / n->tokens, text)) &&
+           grid_add(grid, format_bytes(n->peak_memory_bytes, text)) && grid_add(grid, outcome);
+}
+
+static size_t group_length(const struct entry *entries, size_t count)
+{
+    size_t length = 1;
+    while (length < count && compare_groups(entries[0].record, entries[length].record) == 0)
+        length++;
+    return length;
+}
+
+static void print_title(FILE *file, const struct run_record *record, bool seeds, bool color)
+{
+    char seed[UNITS_TEXT] = "";
+    if (seeds)
+        snprintf(seed, sizeof seed, ", seed %" PRIu64, record->seed);
+    struct grid line = {.columns = 1}; /* for its cleaning of names */
+    char text[1024];
+    snprintf(text, sizeof text, "%.200s%s%.100s on %.200s, %.200s, %.100s%s", record->model,
+             record->quant[0] ? " " : "", record->quant, record->device, record->workload, record->loader, seed);
+    if (grid_add(&line, text))
+        fprintf(file, "%s%s%s\n", color ? "\033[1m" : "", line.cells[0], color ? "\033[0m" : "");
+    grid_free(&line);
+}
+
+static const char *paint(const struct run_record *record, const struct run_record *best)
+{
+    if (record->numbers.outcome != OUTCOME_COMPLETED)
+        return "\033[31m";
+    return ranking_compare_merit(record, best) == 0 ? "\033[32m" : "";
+}
+
+static void print_groups(FILE *file, const struct grid *grid, const struct entry *entries, size_t count, bool color)
+{
+    bool seeds = false;
+    for (size_t i = 1; i < count; i++)
+        seeds = seeds || entries[i].record->seed != entries[0].record->seed;
+    for (size_t first = 0, length; first < count; first += length) {
+        length = group_length(entries + first, count - first);
+        const struct run_record *best = entries[first].record;
+        if (first > 0)
+            putc('\n', file);
+        if (first == 0 || ranking_compare_settings(entries[first - 1].record, best) != 0) {
+            print_title(file, best, seeds, color);
+            grid_print_row(grid, file, 0, right);
+            putc('\n', file);
+        }
+        for (size_t i = 0; i < length; i++) {
+            const char *start = color && length > 1 ? paint(entries[first + i].record, best) : "";
+            fputs(start, file);
+            grid_print_row(grid, file, 1 + first + i, right);
+            fputs(start[0] != '\0' ? "\033[0m\n" : "\n", file);
+        }
+    }
+}
+
+bool output_ranking(FILE *file, const struct run_record *records, size_t count, bool color, struct error *err)
+{
+    struct entry *entries = calloc(count ? count : 1, sizeof *entries);
+    struct grid grid = {.columns = COLUMNS};
+    bool ok = entries != NULL;
+    for (size_t i = 0; ok && i < count; i++)
+        entries[i] = (struct entry){&records[i], i};
+    if (ok && count > 0)
+        qsort(entries, count, sizeof *entries, compare_entries);
+    for (size_t i = 0; ok && i < COLUMNS; i++)
+        ok = grid_add(&grid, headings[i]);
+    for (size_t first = 0, length; ok && first < count; first += length) {
+        length = group_length(entries + first, count - first);
+        for (size_t i = 0; ok && i < length; i++)
+            ok = add_row(&grid, entries + first, length, i);
+    }
+    ok = ok && grid_measure(&grid);
+    if (ok)
+        print_groups(file, &grid, entries, count, color);
+    grid_free(&grid);
+    free(entries);
+    if (!ok)
+        return fail(err, STATUS_IO, "out of memory for the ranking");
+    if (fflush(file) != 0 || ferror(file))
+        return fail(err, STATUS_IO, "cannot write the ranking: %s", errno != 0 ? strerror(errno) : "write error");
+    return true;
+}

@@ -1,0 +1,125 @@
+-- The database of runs, schema version 1. Sizes are bytes, times are nanoseconds of virtual time.
+-- The columns of run are those of sim/record.c; docs and outputs use the same names.
+
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY, -- in the order of first storing
+    run_key TEXT NOT NULL UNIQUE,
+    experiment TEXT NOT NULL,
+    device TEXT NOT NULL,
+    model TEXT NOT NULL,
+    quant TEXT,
+    workload TEXT NOT NULL,
+    loader TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    evict TEXT NOT NULL,
+    pin TEXT NOT NULL,
+    prefetch TEXT NOT NULL,
+    budget_bytes INTEGER NOT NULL,
+    seed INTEGER NOT NULL,
+    outcome TEXT NOT NULL CHECK (outcome IN ('completed', 'killed', 'rejected')),
+    killed_by TEXT,
+    killed_phase TEXT,
+    tokens INTEGER NOT NULL,
+    accesses INTEGER NOT NULL,
+    hits INTEGER NOT NULL,
+    delayed_hits INTEGER NOT NULL,
+    misses INTEGER NOT NULL,
+    hit_rate REAL,
+    bytes_accessed INTEGER NOT NULL,
+    byte_hit_rate REAL,
+    evictions INTEGER NOT NULL,
+    bytes_read INTEGER NOT NULL,
+    bytes_prefetched INTEGER NOT NULL,
+    bytes_prefetch_wasted INTEGER NOT NULL,
+    major_faults INTEGER NOT NULL,
+    minor_faults INTEGER NOT NULL,
+    peak_memory_bytes INTEGER NOT NULL,
+    peak_weights_bytes INTEGER NOT NULL,
+    peak_kv_bytes INTEGER NOT NULL,
+    peak_activation_bytes INTEGER NOT NULL,
+    virtual_time_ns INTEGER NOT NULL,
+    load_ns INTEGER NOT NULL,
+    compute_ns INTEGER NOT NULL,
+    stall_ns INTEGER NOT NULL,
+    idle_ns INTEGER NOT NULL,
+    ttft_ns INTEGER,
+    tpot_mean_ns INTEGER,
+    tpot_p50_ns INTEGER,
+    tpot_p95_ns INTEGER,
+    tpot_p99_ns INTEGER,
+    tokens_per_s REAL,
+    flash_busy_ns INTEGER NOT NULL,
+    uncacheable INTEGER NOT NULL,
+    config TEXT NOT NULL,
+    CHECK (accesses = hits + delayed_hits + misses),
+    CHECK (virtual_time_ns = load_ns + compute_ns + stall_ns + idle_ns)
+) STRICT;
+
+CREATE TABLE token (
+    run_key TEXT NOT NULL,
+    token INTEGER NOT NULL,
+    phase TEXT NOT NULL,
+    latency_ns INTEGER NOT NULL,
+    stall_ns INTEGER NOT NULL,
+    accesses INTEGER NOT NULL,
+    hits INTEGER NOT NULL,
+    bytes_accessed INTEGER NOT NULL,
+    bytes_read INTEGER NOT NULL,
+    major_faults INTEGER NOT NULL DEFAULT 0, -- the chunked and read loaders take no faults
+    minor_faults INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (run_key, token, phase)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sample (
+    run_key TEXT NOT NULL,
+    time_ns INTEGER NOT NULL,
+    weights_bytes INTEGER NOT NULL,
+    kv_bytes INTEGER NOT NULL,
+    activation_bytes INTEGER NOT NULL,
+    runtime_bytes INTEGER NOT NULL,
+    os_bytes INTEGER NOT NULL,
+    other_apps_bytes INTEGER NOT NULL,
+    in_flight_bytes INTEGER NOT NULL, -- of weights_bytes, what is reserved and not yet there
+    free_bytes INTEGER NOT NULL,
+    flash_bytes INTEGER NOT NULL,       -- moved since the start
+    flash_bytes_per_s INTEGER NOT NULL, -- since the sample before
+    PRIMARY KEY (run_key, time_ns)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE block (
+    run_key TEXT NOT NULL,
+    block INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    accesses INTEGER NOT NULL,
+    hits INTEGER NOT NULL,
+    loads INTEGER NOT NULL,
+    evictions INTEGER NOT NULL,
+    bytes_read INTEGER NOT NULL,
+    PRIMARY KEY (run_key, block)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW runs AS
+SELECT run_key, experiment, device, model, quant, workload, loader, policy, budget_bytes / 1048576.0 AS budget_mib, seed,
+    outcome, killed_by, killed_phase, tokens, hit_rate, ttft_ns / 1e9 AS ttft_s, tpot_mean_ns / 1e6 AS tpot_ms, tokens_per_s,
+    CASE WHEN virtual_time_ns > 0 THEN 1.0 * stall_ns / virtual_time_ns END AS stall_share,
+    CASE WHEN tokens > 0 THEN bytes_read / 1048576.0 / tokens END AS read_mib_per_token,
+    peak_memory_bytes / 1048576.0 AS peak_memory_mib, virtual_time_ns / 1e9 AS virtual_time_s
+FROM run ORDER BY id;
+
+-- Best first: completed before killed, then the least time per token, then the least time to the first token.
+CREATE VIEW ranking AS
+SELECT rank() OVER (
+        PARTITION BY experiment, device, model, quant, workload, loader, budget_bytes, seed
+        ORDER BY outcome <> 'completed', tpot_mean_ns IS NULL, tpot_mean_ns, ttft_ns IS NULL, ttft_ns
+    ) AS place, policy, budget_bytes / 1048576.0 AS budget_mib, hit_rate, ttft_ns / 1e9 AS ttft_s,
+    tpot_mean_ns / 1e6 AS tpot_ms, tokens_per_s, outcome, experiment, device, model, quant, workload, loader, seed, run_key
+FROM run ORDER BY experiment, device, model, quant, workload, loader, budget_bytes, seed, place, id;
+
+CREATE VIEW tokens AS
+SELECT run.experiment, run.policy, run.budget_bytes, token.* FROM token JOIN run USING (run_key);
+
+CREATE VIEW samples AS
+SELECT run.experiment, run.policy, run.budget_bytes, sample.* FROM sample JOIN run USING (run_key);
+
+CREATE VIEW blocks AS
+SELECT run.experiment, run.policy, run.budget_bytes, block.* FROM block JOIN run USING (run_key);

@@ -1,0 +1,361 @@
+/* The database as a file: opening, identity, journal mode. */
+#include "results/store_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "results/store.h"
+
+enum {
+    BUSY_MS = 30000,    /* a writer holds the file for milliseconds; half a minute means that something hangs */
+    ATTEMPT_MS = 5,     /* pause between two attempts at what SQLite's busy handler does not wait for */
+    LEAVE_ATTEMPTS = 12 /* at leaving WAL beside other closers; a writer that stays will leave it itself */
+};
+
+char *store_file_path(const char *path)
+{
+    const bool plain = path[0] == '/' || path[0] == '.';
+    char *out = malloc(strlen(path) + 3);
+    if (out)
+        sprintf(out, "%s%s", plain ? "" : "./", path);
+    return out;
+}
+
+static const char *reason(sqlite3 *db, char *buffer, size_t size)
+{
+    const int code = sqlite3_extended_errcode(db);
+    const int system = sqlite3_system_errno(db);
+    const char *what = "input or output failed";
+    switch (code & 0xFF) {
+    case SQLITE_NOTADB:
+        return "not a SQLite database";
+    case SQLITE_FULL:
+        return "no space left on the disk";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return "another program keeps it locked";
+    case SQLITE_READONLY:
+        return "it is read-only";
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+        return system != 0 ? strerror(system) : "cannot be opened";
+    case SQLITE_IOERR:
+        if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_TRUNCATE)
+            what = "writing failed";
+        else if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ)
+            what = "reading failed";
+        snprintf(buffer, size, "%s (SQLite %d)%s%s", what, code, system != 0 ? ": " : "",
+                 system != 0 ? strerror(system) : "");
+        return buffer;
+    default:
+        return sqlite3_errmsg(db);
+    }
+}
+
+bool store_file_fail(const char *path, sqlite3 *db, const char *doing, struct error *err)
+{
+    char buffer[256];
+    return fail(err, STATUS_IO, "%s: %s: %s", path, doing, db ? reason(db, buffer, sizeof buffer) : "out of memory");
+}
+
+/* The first column of the first row of a statement without parameters, as an integer. */
+static bool query_integer(sqlite3 *db, const char *sql, int64_t *value)
+{
+    sqlite3_stmt *stmt;
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return false;
+    const bool ok = sqlite3_step(stmt) == SQLITE_ROW;
+    if (ok)
+        *value = sqlite3_column_int64(stmt, 0);
+    return sqlite3_finalize(stmt) == SQLITE_OK && ok;
+}
+
+struct identity {
+    int64_t application, version, objects;
+};
+
+/* Within a transaction: another process may be making the schema just now. The objects of a file that is ours are not
+ * looked at, so that the first page decides alone. */
+static bool read_identity(sqlite3 *db, struct identity *id)
+{
+    id->objects = 0;
+    return query_integer(db, "PRAGMA application_id", &id->application) &&
+           query_integer(db, "PRAGMA user_version", &id->version) &&
+           (id->application == STORE_APPLICATION_ID ||
+            query_integer(db, "SELECT count(*) FROM sqlite_schema", &id->objects));
+}
+
+static bool look_at_identity(sqlite3 *db, struct identity *id)
+{
+    return sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK && read_identity(db, id) &&
+           sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static bool is_empty(const struct identity *id)
+{
+    return id->application == 0 && id->version == 0 && id->objects == 0;
+}
+
+static bool check_identity(const char *path, const struct identity *id, struct error *err)
+{
+    if (is_empty(id))
+        return fail(err, STATUS_IO, "%s: an empty database, no run was ever stored in it", path);
+    if (id->application != STORE_APPLICATION_ID)
+        return fail(err, STATUS_IO, "%s: a database of another program (application_id %lld, expected %d)", path,
+                    (long long)id->application, STORE_APPLICATION_ID);
+    if (id->version > STORE_SCHEMA_VERSION)
+        return fail(err, STATUS_IO, "%s: written by a newer pocketload (schema version %lld, this one knows %d)", path,
+                    (long long)id->version, STORE_SCHEMA_VERSION);
+    if (id->version < STORE_SCHEMA_VERSION)
+        return fail(err, STATUS_IO, "%s: unknown schema version %lld, expected %d", path, (long long)id->version,
+                    STORE_SCHEMA_VERSION);
+    return true;
+}
+
+/* The file as a URI that touches nothing: no lock, no journal, no -wal. */
+static char *immutable_uri(const char *path)
+{
+    char *uri = malloc(3 * strlen(path) + 64);
+    if (!uri)
+        return NULL;
+    char *end = uri + sprintf(uri, "file:%s", path[0] == '/' ? "//" : "");
+    for (; *path != '\0'; path++)
+        end += sprintf(end, strchr("/._-", *path) ? "%c" : "%%%02x", (unsigned char)*path);
+    strcpy(end, "?mode=ro&immutable=1");
+    return uri;
+}
+
+/* Looks at a stranger's file before it is opened in earnest, which would replay its journal or make files beside it. A
+ * connection of its own, rather than read(2): closing a descriptor would drop this process's locks on the file. */
+static bool preflight(const char *path, struct error *err)
+{
+    char *uri = immutable_uri(path);
+    if (!uri)
+        return fail(err, STATUS_IO, "%s: out of memory", path);
+    sqlite3 *db = NULL;
+    struct identity id;
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    bool ok = sqlite3_open_v2(uri, &db, flags, NULL) == SQLITE_OK && look_at_identity(db, &id);
+    if (!ok)
+        store_file_fail(path, db, "cannot read", err);
+    else
+        ok = is_empty(&id) || check_identity(path, &id, err);
+    sqlite3_close(db);
+    free(uri);
+    return ok;
+}
+
+/* Makes the folders above the file. */
+static bool make_parents(const char *path, struct error *err)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return fail(err, STATUS_IO, "%s: out of memory", path);
+    bool ok = true;
+    for (char *slash = strchr(copy + 1, '/'); ok && slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            ok = fail(err, STATUS_IO, "%s: cannot make the folder %s: %s", path, copy, strerror(errno));
+        *slash = '/';
+    }
+    free(copy);
+    return ok;
+}
+
+/* Is there something that can be a database? *absent: nothing is there. */
+static bool check_kind(const char *path, bool write, bool *absent, struct error *err)
+{
+    struct stat status;
+    *absent = false;
+    if (stat(path, &status) != 0) {
+        if (errno != ENOENT || !write)
+            return fail(err, STATUS_IO, "%s: cannot open: %s", path, strerror(errno));
+        *absent = true;
+        return make_parents(path, err);
+    }
+    if (S_ISDIR(status.st_mode))
+        return fail(err, STATUS_IO, "%s: is a folder, expected a database file", path);
+    if (!S_ISREG(status.st_mode))
+        return fail(err, STATUS_IO, "%s: not a regular file, expected a database file", path);
+    return status.st_size == 0 || preflight(path, err);
+}
+
+static bool configure(sqlite3 *db)
+{
+    return sqlite3_busy_timeout(db, BUSY_MS) == SQLITE_OK &&
+           sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) == SQLITE_OK &&
+           sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK;
+}
+
+/* Under the write lock, so that of two processes that find an empty file one makes the schema. In rollback mode: the
+ * header of the main file then always tells whose it is. */
+static bool create_schema(const char *path, sqlite3 *db, const char *sql, struct error *err)
+{
+    struct identity id;
+    char pragmas[96];
+    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", STORE_APPLICATION_ID,
+             STORE_SCHEMA_VERSION);
+    /* Pages of 8 KiB hold a run's rows in half as many writes. */
+    bool ok = sqlite3_exec(db, "PRAGMA page_size = 8192; BEGIN EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK &&
+              read_identity(db, &id);
+    if (ok && is_empty(&id))
+        ok = sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK &&
+             sqlite3_exec(db, pragmas, NULL, NULL, NULL) == SQLITE_OK;
+    ok = ok && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+    if (ok)
+        return true;
+    store_file_fail(path, db, "cannot create", err);
+    if (!sqlite3_get_autocommit(db))
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
+/* A different pause in each process, so that two that wait for each other get out of step. */
+static void pause_a_little(int attempt)
+{
+    const long spread = (long)getpid() * 7919 % 1000;
+    const struct timespec pause = {.tv_nsec = (ATTEMPT_MS * 1000L + spread * (attempt + 1) * 10) * 1000L};
+    nanosleep(&pause, NULL);
+}
+
+/* SQLite answers "busy" at once, without its busy handler, when two connections change the mode at the same time. */
+static int enter_wal(sqlite3 *db)
+{
+    for (int attempt = 0;; attempt++) {
+        const int code = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if ((code & 0xFF) != SQLITE_BUSY || attempt >= BUSY_MS / ATTEMPT_MS / 2)
+            return code;
+        pause_a_little(attempt % 10);
+    }
+}
+
+static bool prepare(const char *path, sqlite3 *db, bool write, const char *sql, struct error *err)
+{
+    struct identity id;
+    if (!configure(db) || !look_at_identity(db, &id))
+        return store_file_fail(path, db, "cannot open", err);
+    if (write && sqlite3_db_readonly(db, "main") == 1)
+        return fail(err, STATUS_IO, "%s: cannot write: it is read-only", path);
+    if (write && is_empty(&id)) {
+        if (!create_schema(path, db, sql, err))
+            return false;
+        if (!look_at_identity(db, &id))
+            return store_file_fail(path, db, "cannot open", err);
+    }
+    if (!check_identity(path, &id, err))
+        return false;
+    /* In WAL, NORMAL loses at most the last runs when the power fails, and nothing when the process dies. */
+    if (write &&
+        (enter_wal(db) != SQLITE_OK || sqlite3_exec(db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK))
+        return store_file_fail(path, db, "cannot write", err);
+    if (!write && sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK)
+        return store_file_fail(path, db, "cannot open", err);
+    return true;
+}
+
+/* Readers ask for writing too: without it a killed writer's -wal could not be replayed. SQLite opens a file that may
+ * not be written for reading. */
+static int open_connection(const char *path, bool create, sqlite3 **db)
+{
+    return sqlite3_open_v2(
+        path, db,
+        SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+}
+
+bool store_file_open(const char *path, bool write, const char *sql, sqlite3 **db, struct error *err)
+{
+    bool absent;
+    *db = NULL;
+    if (!check_kind(path, write, &absent, err))
+        return false;
+    bool ok = open_connection(path, write, db) == SQLITE_OK || store_file_fail(path, *db, "cannot open", err);
+    if (ok && prepare(path, *db, write, sql, err))
+        return true;
+    sqlite3_close(*db);
+    *db = NULL;
+    struct stat status;
+    if (absent && stat(path, &status) == 0 && status.st_size == 0)
+        unlink(path);
+    return false;
+}
+
+/* "path-wal" or "path-shm"; size of the file in *size. */
+static bool find_beside(const char *path, const char *suffix, char **name, int64_t *size)
+{
+    struct stat status;
+    *name = malloc(strlen(path) + strlen(suffix) + 1);
+    if (!*name)
+        return false;
+    sprintf(*name, "%s%s", path, suffix);
+    const bool found = stat(*name, &status) == 0;
+    *size = found ? status.st_size : 0;
+    return found;
+}
+
+static bool has_wal(const char *path)
+{
+    char *name;
+    int64_t size;
+    const bool found = find_beside(path, "-wal", &name, &size);
+    free(name);
+    return found;
+}
+
+/* One that opens at the moment at which another leaves WAL makes an empty -wal and its -shm, which nobody uses and
+ * SQLite leaves behind. With the exclusive lock in rollback mode nobody can be about to use them. */
+static void sweep(const char *path, sqlite3 *db)
+{
+    char *wal, *shm;
+    int64_t wal_size, shm_size, rollback_mode;
+    if (find_beside(path, "-wal", &wal, &wal_size) && wal_size == 0 &&
+        sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK) {
+        const char *sql = "SELECT journal_mode = 'delete' FROM pragma_journal_mode";
+        if (query_integer(db, sql, &rollback_mode) && rollback_mode) {
+            if (find_beside(path, "-shm", &shm, &shm_size))
+                unlink(shm);
+            free(shm);
+            unlink(wal);
+        }
+        sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    }
+    free(wal);
+}
+
+/* True when the file is out of WAL, or another connection is still in it. */
+static bool leave_wal(const char *path, sqlite3 *db, struct error *err)
+{
+    sqlite3_busy_timeout(db, ATTEMPT_MS);
+    sqlite3_exec(db, "PRAGMA query_only = OFF", NULL, NULL, NULL);
+    const int code = sqlite3_exec(db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        sweep(path, db);
+    return code == SQLITE_OK || (code & 0xFF) == SQLITE_BUSY ||
+           store_file_fail(path, db, "cannot finish (runs may be left in its -wal)", err);
+}
+
+/* Two that close at the same moment each see the other and leave the work to it, and one that opens while another
+ * leaves makes an empty -wal: so look again after closing. */
+bool store_file_close(const char *path, sqlite3 *db, struct error *err)
+{
+    for (int attempt = 0;; attempt++) {
+        const bool read_only = sqlite3_db_readonly(db, "main") == 1;
+        const bool ok = read_only || leave_wal(path, db, err);
+        if (sqlite3_close(db) != SQLITE_OK)
+            return fail(err, STATUS_IO, "%s: cannot close: statements are still open", path);
+        if (!ok)
+            return false;
+        if (read_only || attempt >= LEAVE_ATTEMPTS || !has_wal(path))
+            return true;
+        pause_a_little(attempt);
+        if (open_connection(path, false, &db) != SQLITE_OK || !configure(db)) {
+            store_file_fail(path, db, "cannot finish", err);
+            sqlite3_close(db);
+            return false;
+        }
+    }
+}

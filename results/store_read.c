@@ -1,0 +1,108 @@
+/* Rows out of the database: runs as records. */
+#include <math.h>
+#include <string.h>
+
+#include "results/store_rows.h"
+
+void store_append_columns(sqlite3_str *sql, const char *prefix, const char *format)
+{
+    for (size_t i = 0; i < run_column_count; i++) {
+        sqlite3_str_appendall(sql, i == 0 ? prefix : ", ");
+        sqlite3_str_appendf(sql, format, run_columns[i].name, run_columns[i].name);
+    }
+}
+
+/* Texts point into the statement. */
+static bool read_record(sqlite3_stmt *stmt, struct run_record *record)
+{
+    *record = (struct run_record){0};
+    for (size_t i = 0; i < run_column_count; i++) {
+        const struct column *column = &run_columns[i];
+        char *field = (char *)record + column->offset;
+        const bool null = sqlite3_column_type(stmt, (int)i) == SQLITE_NULL;
+        if (column->type == COLUMN_TEXT) {
+            const char *text = null ? "" : (const char *)sqlite3_column_text(stmt, (int)i);
+            if (!text)
+                return false;
+            memcpy(field, &text, sizeof text);
+        } else if (column->type == COLUMN_INTEGER) {
+            const int64_t integer = null ? -1 : sqlite3_column_int64(stmt, (int)i);
+            memcpy(field, &integer, sizeof integer);
+        } else {
+            const double real = null ? (double)NAN : sqlite3_column_double(stmt, (int)i);
+            memcpy(field, &real, sizeof real);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        if (strcmp(record->outcome, outcome_names[i]) == 0)
+            record->numbers.outcome = (enum outcome)i;
+    return true;
+}
+
+static sqlite3_stmt *select_runs(struct store *store, const char *condition, const char *value)
+{
+    sqlite3_stmt *stmt = NULL;
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    store_append_columns(sql, "SELECT ", "%s");
+    sqlite3_str_appendf(sql, " FROM run WHERE %s ORDER BY id", condition);
+    char *text = sqlite3_str_finish(sql);
+    if (text && sqlite3_prepare_v2(store->db, text, -1, &stmt, NULL) == SQLITE_OK && value &&
+        sqlite3_bind_text(stmt, 1, value, -1, SQLITE_STATIC) != SQLITE_OK) {
+        sqlite3_finalize(stmt);
+        stmt = NULL;
+    }
+    sqlite3_free(text);
+    return stmt;
+}
+
+bool store_each(struct store *store, const char *experiment,
+                bool (*each)(void *context, const struct run_record *record, struct error *err), void *context,
+                struct error *err)
+{
+    sqlite3_stmt *stmt = select_runs(store, experiment ? "experiment = ?1" : "1", experiment);
+    int code = stmt ? SQLITE_ROW : SQLITE_ERROR;
+    bool ok = true;
+    while (ok && code == SQLITE_ROW && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct run_record record;
+        ok = read_record(stmt, &record) ? each(context, &record, err)
+                                        : fail(err, STATUS_IO, "%s: out of memory", store->path);
+    }
+    if (ok && code != SQLITE_DONE)
+        ok = store_file_fail(store->path, store->db, "cannot read", err);
+    sqlite3_finalize(stmt);
+    return ok;
+}
+
+static bool keep_texts(struct run_record *record, struct arena *arena)
+{
+    for (size_t i = 0; i < run_column_count; i++) {
+        if (run_columns[i].type != COLUMN_TEXT)
+            continue;
+        const char *text;
+        char *field = (char *)record + run_columns[i].offset;
+        memcpy(&text, field, sizeof text);
+        const char *copy = arena_strdup(arena, text);
+        if (!copy)
+            return false;
+        memcpy(field, &copy, sizeof copy);
+    }
+    return true;
+}
+
+bool store_get(struct store *store, const char *run_key, struct arena *arena, struct run_record *record,
+               struct error *err)
+{
+    sqlite3_stmt *stmt = select_runs(store, "run_key = ?1", run_key);
+    const int code = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+    bool ok = false;
+    if (code == SQLITE_DONE)
+        fail(err, STATUS_USAGE, "%s: no run with the key %s", store->path, run_key);
+    else if (code != SQLITE_ROW)
+        store_file_fail(store->path, store->db, "cannot read", err);
+    else if (!read_record(stmt, record) || !keep_texts(record, arena))
+        fail(err, STATUS_IO, "%s: out of memory", store->path);
+    else
+        ok = true;
+    sqlite3_finalize(stmt);
+    return ok;
+}

@@ -1,0 +1,227 @@
+/* The two ends of a run: checks and layout before its clock starts, sums and percentiles after its end. */
+#include "sim/ends.h"
+
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "base/wide.h"
+
+enum { NS_PER_S = 1000000000, ALIGN_MAX = 1 << 20 };
+
+static bool check_spec(const struct run_spec *spec, struct error *err)
+{
+    const struct loader *loader = &spec->loader;
+    const struct flash_spec *flash = &spec->device.flash;
+    if (loader->mode == LOADER_CHUNKED && !spec->evict.policy)
+        return fail(err, STATUS_USAGE, "the chunked loader needs an eviction policy");
+    if (loader->mode == LOADER_CHUNKED && loader->budget_bytes == 0)
+        return fail(err, STATUS_USAGE, "the budget is 0");
+    if (loader->lanes < 1 || loader->lanes > FLASH_QUEUE_MAX || loader->prefetch_lanes > loader->lanes)
+        return fail(err, STATUS_USAGE, "%u lanes, %u of them for prefetches: expected 1 to %d lanes", loader->lanes,
+                    loader->prefetch_lanes, FLASH_QUEUE_MAX);
+    uint64_t align = loader->align_bytes;
+    if (align < 1 || align > ALIGN_MAX || (align & (align - 1)) != 0)
+        return fail(err, STATUS_USAGE, "alignment of %llu bytes: expected a power of two up to 1MiB",
+                    (unsigned long long)align);
+    if (flash->stream_bps == 0 || flash->max_bps < flash->stream_bps || flash->command_bytes == 0 ||
+        flash->queue_depth < 1 || flash->queue_depth > FLASH_QUEUE_MAX || flash->setup_ns < 0 ||
+        flash->setup_ns > (INT64_C(1) << 50) || flash->hot_after_ns < 0 || flash->hot_factor_ppm > 1000000)
+        return fail(err, STATUS_USAGE, "the flash device is not complete");
+    /* Times of single reads stay far from the end of int64; the clock itself is checked as it goes. */
+    if (spec->model->weights_bytes > UINT64_C(1) << 50 || flash->stream_bps < 1000)
+        return fail(err, STATUS_USAGE, "over 1 PiB of weights, or a flash slower than 1 KB/s");
+    if (spec->trace->block_count != spec->model->block_count)
+        return fail(err, STATUS_USAGE, "the trace was compiled for another model");
+    return true;
+}
+
+/* x / rate in units of 2^-20 ns, or false past 2^62. */
+static bool cost_of(uint64_t x, uint64_t rate, int64_t *sum)
+{
+    if (x == 0)
+        return true;
+    if (rate == 0)
+        return false;
+    wide cost = ((wide)x * NS_PER_S << COST_FRACTION_BITS) / rate;
+    if (x > UINT64_MAX >> 10 || cost >= (wide)1 << 62 || (wide)*sum + cost >= (wide)1 << 62)
+        return false;
+    *sum += (int64_t)cost;
+    return true;
+}
+
+static bool work_cost(const struct trace *trace, const struct work *work, const struct device *device, uint64_t context,
+                      struct cost *cost)
+{
+    *cost = (struct cost){0};
+    if (work->fixed_ns >= 0) {
+        cost->a = (int64_t)((uint64_t)work->fixed_ns << COST_FRACTION_BITS);
+        return work->fixed_ns < INT64_C(1) << (62 - COST_FRACTION_BITS);
+    }
+    for (uint32_t i = 0; i < work->term_count; i++) {
+        const struct work_term *term = &trace->terms[work->first_term + i];
+        uint64_t rate = device->flops_rate[term->type];
+        if (!cost_of(term->flops, rate, &cost->a) || !cost_of(term->flops_per_context, rate, &cost->b))
+            return false;
+    }
+    if (!cost_of(work->bytes, device->memory_bps, &cost->m) ||
+        !cost_of(work->bytes_per_context, device->memory_bps, &cost->n))
+        return false;
+    return (wide)cost->a + (wide)cost->b * context < (wide)1 << 62 &&
+           (wide)cost->m + (wide)cost->n * context < (wide)1 << 62;
+}
+
+static bool init_costs(struct run_state *run, struct arena *arena)
+{
+    const struct trace *trace = run->trace;
+    uint64_t context_max = 0;
+    for (uint32_t s = 0; s < trace->segment_count; s++) {
+        const struct segment *segment = &trace->segments[s];
+        uint64_t last = segment->context_first + (uint64_t)segment->repeat * segment->context_growth;
+        context_max = last > context_max ? last : context_max;
+    }
+    uint64_t kv_bytes;
+    if (!multiply(trace->kv_bytes_per_token, context_max, &kv_bytes) || kv_bytes > UINT64_C(1) << 50)
+        return fail(run->err, STATUS_USAGE, "the KV cache of %llu tokens is over 1 PiB",
+                    (unsigned long long)context_max);
+    run->costs = arena_alloc(arena, trace->work_count, sizeof *run->costs);
+    if (!run->costs)
+        return fail(run->err, STATUS_IO, "out of memory");
+    for (uint32_t w = 0; w < trace->work_count; w++) {
+        if (!work_cost(trace, &trace->works[w], &run->spec->device, context_max, &run->costs[w]))
+            return fail(run->err, STATUS_USAGE, "a step computes for over an hour, or at a rate of 0");
+    }
+    return true;
+}
+
+static bool init_arrays(struct run_state *run, struct arena *arena)
+{
+    const struct trace *trace = run->trace;
+    uint32_t widest = 0;
+    for (uint32_t s = 0; s < trace->step_count; s++) {
+        uint32_t uses = trace_step_begin(trace, s + 1) - trace_step_begin(trace, s);
+        widest = uses > widest ? uses : widest;
+    }
+    run->computed = arena_alloc(arena, widest, sizeof *run->computed);
+    run->blocks = arena_alloc(arena, run->model->block_count, sizeof *run->blocks);
+    run->tokens = arena_alloc(arena, trace->token_count, sizeof *run->tokens);
+    run->latencies = arena_alloc(arena, trace->token_count, sizeof *run->latencies);
+    if (!run->computed || !run->blocks || !run->tokens || !run->latencies || !sampler_init(&run->sampler, arena))
+        return fail(run->err, STATUS_IO, "out of memory");
+    return true;
+}
+
+/* The whole file, in its order. */
+static int by_offset(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
+}
+
+static bool whole_file(struct run_state *run, struct arena *arena, block_id **first, uint32_t *first_count)
+{
+    const struct model *model = run->model;
+    uint64_t(*keys)[2] = arena_alloc(arena, model->block_count, sizeof *keys);
+    *first = arena_alloc(arena, model->block_count, sizeof **first);
+    if (!keys || !*first)
+        return fail(run->err, STATUS_IO, "out of memory");
+    for (uint32_t b = 0; b < model->block_count; b++) {
+        keys[b][0] = model->extents[model->blocks[b].first_extent].offset_bytes;
+        keys[b][1] = b;
+    }
+    qsort(keys, model->block_count, sizeof *keys, by_offset);
+    for (uint32_t b = 0; b < model->block_count; b++)
+        (*first)[b] = (block_id)keys[b][1];
+    *first_count = model->block_count;
+    return true;
+}
+
+bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena, block_id **first,
+              uint32_t *first_count)
+{
+    run->spec = spec;
+    run->model = spec->model;
+    run->trace = spec->trace;
+    run->phase = PHASE_LOAD;
+    run->numbers.killed_by = "";
+    run->numbers.killed_phase = "";
+    run->numbers.ttft_ns = -1;
+    if (!check_spec(spec, run->err))
+        return false;
+    bool chunked = spec->loader.mode == LOADER_CHUNKED;
+    struct bound_part none = {0};
+    uint64_t budget = chunked ? spec->loader.budget_bytes : UINT64_MAX;
+    if (!host_init(&run->host, spec->model, spec->trace, budget, chunked ? &spec->evict : &none,
+                   chunked ? &spec->pin : &none, chunked ? &spec->prefetch : &none, arena, run->err))
+        return false;
+    if (!init_arrays(run, arena) || !init_costs(run, arena) || !loads_init(run, arena) || !plan_init(run, arena))
+        return false;
+    if (!(chunked ? host_plan_pins(&run->host, arena, first, first_count, run->err)
+                  : whole_file(run, arena, first, first_count)))
+        return false;
+    run->ledger.ram_bytes = spec->device.ram_bytes;
+    ledger_add(&run->ledger, MEMORY_OS, spec->device.os_reserve_bytes);
+    ledger_add(&run->ledger, MEMORY_OTHER_APPS, spec->device.other_apps_bytes);
+    run_grow(run, MEMORY_RUNTIME, spec->device.runtime_bytes);
+    return true;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Nearest rank. */
+static int64_t percentile(const int64_t *sorted, uint64_t count, uint64_t percent)
+{
+    return sorted[(count * percent + 99) / 100 - 1];
+}
+
+static void finish_tpot(struct run_state *run)
+{
+    struct run_numbers *numbers = &run->numbers;
+    uint64_t n = numbers->tpot_count;
+    if (n == 0) {
+        numbers->tpot_mean_ns = numbers->tpot_p50_ns = numbers->tpot_p95_ns = numbers->tpot_p99_ns = -1;
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        numbers->tpot_total_ns += run->latencies[i];
+    numbers->tpot_mean_ns = numbers->tpot_total_ns / (int64_t)n;
+    qsort(run->latencies, n, sizeof *run->latencies, by_value);
+    numbers->tpot_p50_ns = percentile(run->latencies, n, 50);
+    numbers->tpot_p95_ns = percentile(run->latencies, n, 95);
+    numbers->tpot_p99_ns = percentile(run->latencies, n, 99);
+}
+
+void run_finish(struct run_state *run, const struct sample_numbers *last, struct run_result *result)
+{
+    struct run_numbers *numbers = &run->numbers;
+    numbers->virtual_time_ns = run->now_ns;
+    must(numbers->virtual_time_ns == numbers->load_ns + numbers->compute_ns + numbers->stall_ns + numbers->idle_ns);
+    must(numbers->accesses == numbers->hits + numbers->delayed_hits + numbers->misses);
+    numbers->evictions = run->host.evictions;
+    numbers->flash_busy_ns =
+        run->flash.busy_ns + (run->flash.in_flight > 0 ? run->now_ns - run->flash.busy_since_ns : 0);
+    for (uint32_t b = 0; b < run->model->block_count; b++) {
+        if (run->host.state[b] & POLICY_PREFETCHED)
+            numbers->bytes_prefetch_wasted += run->loads[b].issued_bytes;
+    }
+    numbers->peak_memory_bytes = run->ledger.app_peak_bytes;
+    numbers->peak_weights_bytes = run->ledger.peak_bytes[MEMORY_WEIGHTS];
+    numbers->peak_kv_bytes = run->ledger.peak_bytes[MEMORY_KV];
+    numbers->peak_activation_bytes = run->ledger.peak_bytes[MEMORY_ACTIVATION];
+    finish_tpot(run);
+
+    if (run->sampler.next_ns < run->now_ns)
+        sampler_take(&run->sampler, last, run->now_ns);
+    sampler_end(&run->sampler, last, run->now_ns);
+    *result = (struct run_result){
+        .numbers = *numbers,
+        .tokens = run->tokens,
+        .token_count = numbers->tokens,
+        .samples = run->sampler.rows,
+        .sample_count = run->sampler.count,
+        .blocks = run->blocks,
+    };
+}

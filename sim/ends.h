@@ -1,0 +1,17 @@
+/* The two ends of a run: from a spec to its initial state, and from its final state to numbers. */
+#ifndef POCKETLOAD_SIM_ENDS_H
+#define POCKETLOAD_SIM_ENDS_H
+
+#include "sim/run_state.h"
+
+enum { COST_FRACTION_BITS = 20 };
+
+/* Checks the spec and lays the run out; *first are the blocks of the load phase in order. run->killed when not even the
+ * runtime fits. */
+bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena, block_id **first,
+              uint32_t *first_count);
+
+/* Sums, percentiles, the last sample. */
+void run_finish(struct run_state *run, const struct sample_numbers *last, struct run_result *result);
+
+#endif

@@ -1,0 +1,367 @@
+/* One run: the compute thread walks the trace and waits for blocks. docs/models.md sections 5 to 8 are the rules. */
+#include "sim/engine.h"
+
+#include "base/units.h"
+#include "base/wide.h"
+#include "sim/ends.h"
+#include "sim/run_state.h"
+
+const char *const outcome_names[3] = {"completed", "killed", "rejected"};
+
+static const int64_t TIME_END_NS = INT64_C(1) << 61; /* 73 years */
+
+static struct sample_numbers sample_now(const struct run_state *run)
+{
+    struct sample_numbers row = {
+        .in_flight_bytes = run->in_flight_bytes,
+        .free_bytes = ledger_free_bytes(&run->ledger),
+        .flash_bytes = run->flash.moved_bytes,
+    };
+    for (int class = 0; class < MEMORY_CLASSES; class ++)
+        row.class_bytes[class] = run->ledger.now_bytes[class];
+    return row;
+}
+
+void run_sample(struct run_state *run, int64_t time_ns)
+{
+    if (time_ns > TIME_END_NS && !run->failed) {
+        fail(run->err, STATUS_USAGE, "the run takes over 73 years of virtual time");
+        run->failed = true;
+        return;
+    }
+    struct sample_numbers row = sample_now(run);
+    sampler_take(&run->sampler, &row, time_ns);
+}
+
+void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes)
+{
+    bool grows = bytes > run->ledger.now_bytes[class];
+    ledger_set(&run->ledger, class, bytes);
+    const struct device *device = &run->spec->device;
+    if (grows && device->kill_rule == KILL_THRESHOLD && run->ledger.app_bytes > device->kill_threshold_bytes)
+        run->killed = true;
+}
+
+static inline int64_t step_ns(const struct run_state *run, uint32_t step, uint64_t context)
+{
+    if (run->trace->work_count == 0)
+        return 0;
+    const struct cost *cost = &run->costs[run->trace->step_work ? run->trace->step_work[step] : 0];
+    int64_t flops = cost->a + (int64_t)context * cost->b;
+    int64_t memory = cost->m + (int64_t)context * cost->n;
+    return (flops > memory ? flops : memory) >> COST_FRACTION_BITS;
+}
+
+static void compute(struct run_state *run, int64_t ns)
+{
+    int64_t start = run->now_ns;
+    if (!events_due(&run->events, start + ns))
+        run_move_to(run, start + ns);
+    else
+        loads_advance(run, start + ns);
+    run->numbers.compute_ns += run->now_ns - start;
+}
+
+/* The next event, as time in which the compute thread waits. */
+static void stall(struct run_state *run)
+{
+    int64_t start = run->now_ns;
+    loads_next_event(run);
+    run->numbers.stall_ns += run->now_ns - start;
+}
+
+static inline void count_access(struct run_state *run, block_id b, bool hit)
+{
+    uint64_t bytes = run->host.blocks[b].bytes;
+    run->numbers.accesses++;
+    run->numbers.bytes_accessed += bytes;
+    run->blocks[b].accesses++;
+    if (hit) {
+        run->numbers.hits++;
+        run->numbers.bytes_hit += bytes;
+        run->blocks[b].hits++;
+    }
+}
+
+/* Begins the load of a block that is not there, after making room for it, or streams it. */
+static void bring(struct run_state *run, block_id b)
+{
+    struct host *host = &run->host;
+    run->numbers.misses++;
+    host_on_miss(host, b);
+    bool keep = !host_too_large(host, b);
+    if (run->spec->loader.evict_when == EVICT_BEFORE_INSERT) {
+        while (keep && !host_fits(host, b)) {
+            enum room room = load_make_room(run, b, false);
+            if (room == ROOM_NONE && run->prefetching > 0) {
+                run->waits_for_room = true;
+                loads_dispatch(run);
+                stall(run);
+                run->waits_for_room = false;
+            } else if (room == ROOM_NONE) {
+                keep = false;
+            }
+            if (!run_goes_on(run))
+                return;
+        }
+    }
+    if (!keep) {
+        run->numbers.uncacheable++;
+        load_demand(run, b, ROLE_STREAMED);
+        return;
+    }
+    load_reserve(run, b, 0);
+    if (!run_goes_on(run))
+        return;
+    host->evict->on_insert(host->evict_self, &host->view, b);
+    load_demand(run, b, 0);
+}
+
+static void use(struct run_state *run, uint32_t use_entry)
+{
+    struct host *host = &run->host;
+    block_id b = use_entry & USE_BLOCK;
+    uint8_t state = host->state[b];
+    if (use_entry & USE_AGAIN) {
+        if (!(run->role[b] & ROLE_STREAMED))
+            host_on_hit(host, b);
+        return;
+    }
+    count_access(run, b, (state & POLICY_RESIDENT) != 0);
+    host->state[b] = (uint8_t)(state & ~(unsigned)POLICY_PREFETCHED);
+    if (state & POLICY_RESIDENT) {
+        host_on_hit(host, b);
+    } else if (state & POLICY_LOADING) {
+        run->numbers.delayed_hits++;
+        load_promote(run, b);
+        host_on_hit(host, b);
+    } else {
+        bring(run, b);
+    }
+}
+
+static bool is_there(const struct run_state *run, block_id b)
+{
+    return run->host.state[b] & POLICY_RESIDENT || run->role[b] & ROLE_ARRIVED;
+}
+
+/* overlap = blocks: computes on each block as it comes, the first in order of use among those that are there. */
+static void compute_by_blocks(struct run_state *run, const uint32_t *uses, uint32_t count, int64_t ns)
+{
+    uint64_t sum = 0, left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(uses[i] & USE_AGAIN)) {
+            sum += run->host.blocks[uses[i] & USE_BLOCK].bytes;
+            run->computed[i] = false;
+            left++;
+        }
+    }
+    if (left == 0)
+        compute(run, ns);
+    while (left > 0 && run_goes_on(run)) {
+        uint64_t before = 0;
+        uint32_t i = 0;
+        for (; i < count; i++) {
+            if (uses[i] & USE_AGAIN)
+                continue;
+            if (!run->computed[i] && is_there(run, uses[i] & USE_BLOCK))
+                break;
+            before += run->host.blocks[uses[i] & USE_BLOCK].bytes;
+        }
+        if (i == count) {
+            stall(run);
+            if (run_goes_on(run))
+                loads_advance(run, run->now_ns);
+            continue;
+        }
+        uint64_t after = before + run->host.blocks[uses[i] & USE_BLOCK].bytes;
+        run->computed[i] = true;
+        left--;
+        compute(run, (int64_t)((wide)ns * after / sum) - (int64_t)((wide)ns * before / sum));
+    }
+}
+
+static void mark_in_use(struct run_state *run, const uint32_t *uses, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        run->host.state[uses[i] & USE_BLOCK] |= POLICY_IN_USE;
+}
+
+static void end_step(struct run_state *run, const uint32_t *uses, uint32_t count)
+{
+    struct host *host = &run->host;
+    for (uint32_t i = 0; i < count; i++)
+        run->role[uses[i] & USE_BLOCK] = 0;
+    if (run->spec->loader.evict_when == EVICT_AFTER_STEP && host->evict)
+        load_make_room(run, BLOCK_NONE, false);
+    for (uint32_t i = 0; i < count; i++)
+        host->state[uses[i] & USE_BLOCK] = (uint8_t)(host->state[uses[i] & USE_BLOCK] & ~(unsigned)POLICY_IN_USE);
+}
+
+/* A step in full: blocks may be missing, a prefetcher may plan, room may have to be made. */
+static void step_in_full(struct run_state *run, const uint32_t *uses, uint32_t count, int64_t ns)
+{
+    mark_in_use(run, uses, count);
+    for (uint32_t i = 0; i < count && run_goes_on(run); i++)
+        use(run, uses[i]);
+    if (!run_goes_on(run))
+        return;
+    enum overlap overlap = run->spec->loader.overlap;
+    if (run->host.prefetch.policy && overlap != OVERLAP_NONE) {
+        if (run->outstanding > 0)
+            run->plan_due = true;
+        else
+            plan_ask(run);
+    }
+    loads_dispatch(run);
+    if (overlap == OVERLAP_BLOCKS && run_goes_on(run)) {
+        compute_by_blocks(run, uses, count, ns);
+    } else {
+        while (run->outstanding > 0 && run_goes_on(run))
+            stall(run);
+        if (run_goes_on(run))
+            compute(run, ns);
+    }
+    if (run_goes_on(run))
+        end_step(run, uses, count);
+}
+
+/* A step whose blocks are all there and that nothing can ask a question about. */
+static inline bool step_of_hits(struct run_state *run, const uint32_t *uses, uint32_t count)
+{
+    struct host *host = &run->host;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(host->state[uses[i] & USE_BLOCK] & POLICY_RESIDENT))
+            return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        block_id b = uses[i] & USE_BLOCK;
+        if (!(uses[i] & USE_AGAIN))
+            count_access(run, b, true);
+        host_on_hit(host, b);
+    }
+    return true;
+}
+
+static void token_steps(struct run_state *run, const struct segment *segment, uint64_t context)
+{
+    const struct trace *trace = run->trace;
+    bool quiet = run->host.prefetch.policy == NULL;
+    for (uint32_t i = 0; i < segment->step_count; i++) {
+        uint32_t step = segment->first_step + i;
+        uint32_t begin = trace_step_begin(trace, step);
+        uint32_t count = trace_step_begin(trace, step + 1) - begin;
+        const uint32_t *uses = trace->uses + begin;
+        int64_t ns = step_ns(run, step, context);
+        run->at_step = i;
+        if (quiet && run->host.view.held_bytes <= run->host.view.budget_bytes && step_of_hits(run, uses, count))
+            compute(run, ns);
+        else
+            step_in_full(run, uses, count, ns);
+        if (!run_goes_on(run))
+            return;
+        run->host.view.step++;
+    }
+}
+
+static void token(struct run_state *run, const struct segment *segment, uint32_t repeat)
+{
+    uint64_t context = segment->context_first + (uint64_t)repeat * segment->context_growth;
+    run_grow(run, MEMORY_KV, run->trace->kv_bytes_per_token * (context + segment->context_growth));
+    struct run_numbers before = run->numbers;
+    int64_t start = run->now_ns;
+    if (run_goes_on(run))
+        token_steps(run, segment, context);
+    if (!run_goes_on(run))
+        return;
+    const struct run_numbers *now = &run->numbers;
+    struct token_numbers *row = &run->tokens[now->tokens];
+    *row = (struct token_numbers){
+        .token = segment->token + repeat,
+        .phase = segment->phase,
+        .latency_ns = run->now_ns - start,
+        .stall_ns = now->stall_ns - before.stall_ns,
+        .accesses = now->accesses - before.accesses,
+        .hits = now->hits - before.hits,
+        .bytes_accessed = now->bytes_accessed - before.bytes_accessed,
+        .bytes_read = now->bytes_read - run->token_bytes_read,
+    };
+    run->token_bytes_read = now->bytes_read;
+    if (now->tokens == 0)
+        run->numbers.ttft_ns = run->now_ns;
+    else if (segment->phase != PHASE_PREFILL)
+        run->latencies[run->numbers.tpot_count++] = row->latency_ns;
+    run->numbers.tokens++;
+    run->host.view.token++;
+}
+
+static void walk(struct run_state *run)
+{
+    for (uint32_t s = 0; s < run->trace->segment_count && run_goes_on(run); s++) {
+        const struct segment *segment = &run->trace->segments[s];
+        run->at_segment = s;
+        if (segment->idle_ns > 0) {
+            int64_t start = run->now_ns;
+            run->phase = PHASE_IDLE;
+            loads_advance(run, start + segment->idle_ns);
+            run->numbers.idle_ns += run->now_ns - start;
+            if (!run_goes_on(run))
+                return;
+        }
+        run->phase = segment->phase;
+        if (segment->step_count == 0)
+            continue;
+        run_grow(run, MEMORY_ACTIVATION, segment->activation_bytes);
+        for (uint32_t repeat = 0; repeat < segment->repeat && run_goes_on(run); repeat++) {
+            run->at_repeat = repeat;
+            token(run, segment, repeat);
+        }
+    }
+}
+
+/* The load phase: blocks[0..count-1], all demanded at time 0, resident for good. */
+static void load_phase(struct run_state *run, const block_id *blocks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && run_goes_on(run); i++)
+        load_reserve(run, blocks[i], POLICY_PINNED);
+    for (uint32_t i = 0; i < count && run_goes_on(run); i++) {
+        run->host.view.pinned_bytes += run->host.blocks[blocks[i]].bytes;
+        load_demand(run, blocks[i], 0);
+    }
+    if (run_goes_on(run))
+        loads_dispatch(run);
+    while (run->outstanding > 0 && run_goes_on(run))
+        loads_next_event(run);
+    run->numbers.load_ns = run->now_ns;
+    run->token_bytes_read = run->numbers.bytes_read;
+}
+
+bool engine_run(const struct run_spec *spec, struct arena *arena, struct run_result *result, struct error *err)
+{
+    struct run_state *run = arena_alloc(arena, 1, sizeof *run);
+    if (!run)
+        return fail(err, STATUS_IO, "out of memory");
+    run->err = err;
+    block_id *first;
+    uint32_t first_count;
+    if (!run_init(run, spec, arena, &first, &first_count))
+        return false;
+    if (run->killed) {
+        run->numbers.outcome = OUTCOME_REJECTED;
+        run->numbers.killed_by = "threshold";
+    } else {
+        load_phase(run, first, first_count);
+        if (run_goes_on(run))
+            walk(run);
+        if (run->killed) {
+            run->numbers.outcome = OUTCOME_KILLED;
+            run->numbers.killed_by = "threshold";
+            run->numbers.killed_phase = phase_names[run->phase];
+        }
+    }
+    if (run->failed)
+        return false;
+    struct sample_numbers row = sample_now(run);
+    run_finish(run, &row, result);
+    return true;
+}

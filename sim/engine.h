@@ -1,0 +1,105 @@
+/* One run: a model, a trace, a device, a loader and a policy, in virtual time. docs/models.md states the rules in full.
+ *
+ * A run is a value: no global state, one arena, nothing allocated after its start. Deterministic: integers only. */
+#ifndef POCKETLOAD_SIM_ENGINE_H
+#define POCKETLOAD_SIM_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "policies/policy.h"
+#include "sim/device.h"
+#include "sim/ledger.h"
+#include "workloads/trace.h"
+
+enum loader_mode { LOADER_CHUNKED, LOADER_READ };
+enum evict_when { EVICT_BEFORE_INSERT, EVICT_AFTER_STEP };
+enum overlap { OVERLAP_NONE, OVERLAP_PREFETCH, OVERLAP_BLOCKS };
+
+struct loader {
+    enum loader_mode mode;
+    uint64_t budget_bytes;   /* chunked */
+    uint32_t lanes;          /* reads in flight at once, 1 .. FLASH_QUEUE_MAX */
+    uint32_t prefetch_lanes; /* of these, how many a prefetch may take */
+    uint64_t read_bytes;     /* an extent is read in pieces of at most this size, each a read; 0: whole */
+    uint64_t align_bytes;    /* reads start and end at multiples of this (direct I/O): 1 .. 1 MiB, a power of two */
+    enum evict_when evict_when;
+    enum overlap overlap;
+};
+
+/* A policy with its checked parameters; block names are ids already. policy == NULL: none (not for evict in chunked
+ * mode). */
+struct bound_part {
+    const struct policy *policy;
+    struct policy_args args;
+};
+
+struct run_spec {
+    const struct model *model;
+    const struct trace *trace;
+    struct device device;
+    struct loader loader;
+    struct bound_part evict, pin, prefetch;
+};
+
+enum outcome { OUTCOME_COMPLETED, OUTCOME_KILLED, OUTCOME_REJECTED };
+extern const char *const outcome_names[3];
+
+/* The numbers of a run; docs/models.md defines each. */
+struct run_numbers {
+    enum outcome outcome;
+    const char *killed_by;    /* "" or the rule, "threshold" */
+    const char *killed_phase; /* "" or a name of phase_names */
+    uint64_t tokens, accesses, hits, delayed_hits, misses;
+    uint64_t bytes_accessed, bytes_hit, evictions;
+    uint64_t bytes_read, bytes_prefetched, bytes_prefetch_wasted;
+    uint64_t major_faults, minor_faults; /* 0: the chunked and read loaders take none */
+    uint64_t peak_memory_bytes, peak_weights_bytes, peak_kv_bytes, peak_activation_bytes;
+    int64_t virtual_time_ns, load_ns, compute_ns, stall_ns, idle_ns;
+    int64_t ttft_ns;                                             /* -1: no token was finished */
+    int64_t tpot_mean_ns, tpot_p50_ns, tpot_p95_ns, tpot_p99_ns; /* -1: fewer than two tokens */
+    int64_t tpot_total_ns; /* sum and count of the later tokens, for tokens_per_s */
+    uint64_t tpot_count;
+    int64_t flash_busy_ns;
+    uint64_t uncacheable; /* accesses whose block was streamed: read without being kept */
+};
+
+struct token_numbers {
+    uint32_t token;
+    enum phase phase;
+    int64_t latency_ns, stall_ns;
+    uint64_t accesses, hits, bytes_accessed, bytes_read;
+};
+
+/* The state of memory at one moment; the last one is at the end of the run, or of its life. */
+struct sample_numbers {
+    int64_t time_ns;
+    uint64_t class_bytes[MEMORY_CLASSES];
+    uint64_t in_flight_bytes; /* of weights, reserved and not yet there; part of the weights class */
+    uint64_t free_bytes;
+    uint64_t flash_bytes; /* moved since the start */
+};
+
+struct block_numbers {
+    uint64_t accesses, hits, loads, evictions, bytes_read;
+};
+
+enum { SAMPLES_MAX = 256 };
+
+struct run_result {
+    struct run_numbers numbers;
+    struct token_numbers *tokens; /* all four arrays live in the run's arena */
+    uint64_t token_count;
+    struct sample_numbers *samples;
+    uint32_t sample_count;
+    struct block_numbers *blocks; /* model->block_count of them */
+};
+
+/* Runs to the end. False with STATUS_USAGE when the spec is not valid (budget 0, a policy part of the wrong kind, ABI
+ * or size), STATUS_CHECK when a policy answers wrongly, STATUS_IO without memory. A simulated kill is a result, not an
+ * error. */
+bool engine_run(const struct run_spec *spec, struct arena *arena, struct run_result *result, struct error *err);
+
+#endif

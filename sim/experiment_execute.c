@@ -1,0 +1,127 @@
+/* Runs of an experiment: model and trace made once for all runs that share them, the policy bound, the engine run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/experiment_parts.h"
+
+void prepared_free(struct prepared *cache)
+{
+    if (cache->has_trace)
+        trace_free(&cache->trace);
+    if (cache->has_model)
+        model_free(&cache->model);
+    memset(cache, 0, sizeof *cache);
+}
+
+/* The model that the config describes, unless the cache holds it. */
+static bool prepare_model(struct prepared *cache, const struct run_config *config, const char *key, struct error *err)
+{
+    if (cache->has_model && strcmp(cache->model_key, key) == 0)
+        return true;
+    prepared_free(cache);
+    if (!model_build(&config->model, &cache->model, err))
+        return fail_in(err, "model %s", config->model.name);
+    cache->has_model = true;
+    memcpy(cache->model_key, key, RUN_KEY_TEXT);
+    return true;
+}
+
+static bool prepare_trace(struct prepared *cache, const struct run_config *config, bool has_model, const char *key,
+                          struct error *err)
+{
+    if (cache->has_trace && strcmp(cache->trace_key, key) == 0)
+        return true;
+    if (!has_model)
+        prepared_free(cache); /* the model in the cache is the old trace's own, or nobody's */
+    if (cache->has_trace)
+        trace_free(&cache->trace);
+    cache->has_trace = false;
+    bool has_own_model = false;
+    if (!workload_compile(&config->workload, has_model ? &cache->model : NULL, &cache->trace,
+                          has_model ? NULL : &cache->model, &has_own_model, err))
+        return false;
+    cache->has_trace = true;
+    memcpy(cache->trace_key, key, RUN_KEY_TEXT);
+    if (has_model)
+        return true;
+    must(has_own_model);
+    cache->has_model = true;
+    cache->model_key[0] = '\0'; /* no config describes it */
+    return true;
+}
+
+bool experiment_prepare(struct experiment *experiment, size_t index, struct prepared *cache, struct error *err)
+{
+    must(index < experiment->run_count);
+    struct selection selection;
+    struct run_config config;
+    char model_key[RUN_KEY_TEXT], trace_key[RUN_KEY_TEXT];
+    if (!combination_read(experiment, experiment->combinations[index], &selection, &config, err) ||
+        !part_keys(experiment, &selection, &config, model_key, trace_key, err))
+        return false;
+    bool has_model = config.model.blocks || config.model.file || config.model.has_shape;
+    return (!has_model || prepare_model(cache, &config, model_key, err)) &&
+           prepare_trace(cache, &config, has_model, trace_key, err);
+}
+
+static bool bind_part(const struct policy_part *part, const struct model *model, struct arena *arena,
+                      struct bound_part *bound, struct error *err)
+{
+    *bound = (struct bound_part){0};
+    if (!part->policy)
+        return true;
+    block_id *blocks = arena_alloc(arena, POLICY_BLOCK_NAMES_MAX, sizeof *blocks);
+    int64_t *values = arena_alloc(arena, POLICY_PARAMS_MAX, sizeof *values);
+    if (!blocks || !values)
+        return fail(err, STATUS_IO, "out of memory");
+    memcpy(values, part->values, sizeof part->values);
+    *bound = (struct bound_part){.policy = part->policy, .args = {.values = values, .blocks = blocks}};
+    return policy_bind(part, model_find, model, blocks, &bound->args.block_count, err);
+}
+
+bool experiment_execute(struct experiment *experiment, size_t index, struct prepared *cache, struct arena *arena,
+                        struct run_result *result, struct error *err)
+{
+    if (!experiment_prepare(experiment, index, cache, err))
+        return false;
+    const struct run_config *config = experiment_run(experiment, index);
+    struct run_spec spec = {
+        .model = &cache->model, .trace = &cache->trace, .device = config->device, .loader = config->loader};
+    if (bind_part(&config->policy.evict, &cache->model, arena, &spec.evict, err) &&
+        bind_part(&config->policy.pin, &cache->model, arena, &spec.pin, err) &&
+        bind_part(&config->policy.prefetch, &cache->model, arena, &spec.prefetch, err) &&
+        engine_run(&spec, arena, result, err))
+        return true;
+    char budget[UNITS_TEXT];
+    return fail_in(err, "%s: run %zu (%s at %s)", experiment->path, index + 1, config->policy.label,
+                   print_bytes(config->loader.budget_bytes, budget));
+}
+
+bool experiment_notes(struct experiment *experiment, size_t index, struct prepared *cache, char *out, size_t size,
+                      struct error *err)
+{
+    must(size > 0);
+    *out = '\0';
+    if (!experiment_prepare(experiment, index, cache, err))
+        return false;
+    const struct run_config *config = experiment_run(experiment, index);
+    if (config->loader.mode != LOADER_CHUNKED)
+        return true;
+    size_t length = 0;
+    uint64_t cycle = cache->trace.cycle_bytes;
+    if (config->loader.budget_bytes < cycle) {
+        char budget_text[UNITS_TEXT], cycle_text[UNITS_TEXT];
+        const char *meaning = config->workload.kind == WORKLOAD_DENSE
+                                  ? "LRU and FIFO evict every layer before its next use"
+                              : cache->trace.counts_tokens ? "what one token touches does not fit"
+                                                           : "what the trace touches does not fit";
+        length += (size_t)snprintf(out, size, "budget %s is below the cycle of %s: %s\n",
+                                   format_bytes(config->loader.budget_bytes, budget_text),
+                                   format_bytes(cycle, cycle_text), meaning);
+    }
+    if (length < size && config->policy.prefetch.policy && config->loader.overlap == OVERLAP_NONE)
+        snprintf(out + length, size - length, "prefetcher %s never runs: loader.overlap = none\n",
+                 config->policy.prefetch_text);
+    return true;
+}

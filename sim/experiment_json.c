@@ -1,0 +1,289 @@
+/* The effective config of a run as JSON, its key, and the hashes of the files that it depends on. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/array.h"
+#include "base/files.h"
+#include "sim/experiment_parts.h"
+
+static void hex_of(XXH128_hash_t hash, char hex[RUN_KEY_TEXT])
+{
+    static const char digits[] = "0123456789abcdef";
+    XXH128_canonical_t bytes;
+    XXH128_canonicalFromHash(&bytes, hash);
+    for (size_t i = 0; i < sizeof bytes.digest; i++) {
+        hex[2 * i] = digits[bytes.digest[i] >> 4];
+        hex[2 * i + 1] = digits[bytes.digest[i] & 15];
+    }
+    hex[2 * sizeof bytes.digest] = '\0';
+}
+
+/* ---- Files ---- */
+
+static bool hash_stream(struct stream *stream, XXH3_state_t *state, struct error *err)
+{
+    const char *data;
+    size_t size;
+    do {
+        if (!stream_next(stream, &data, &size, err))
+            return false;
+        must(XXH3_128bits_update(state, data, size) == XXH_OK);
+    } while (size > 0);
+    return true;
+}
+
+static bool hash_trace(const char *path, XXH3_state_t *state, struct error *err)
+{
+    struct stream *stream;
+    if (!stream_open(path, &stream, err))
+        return false;
+    bool good = hash_stream(stream, state, err);
+    stream_close(stream);
+    return good;
+}
+
+static void feed_number(XXH3_state_t *state, uint64_t number)
+{
+    unsigned char bytes[8];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(number >> (8 * i));
+    must(XXH3_128bits_update(state, bytes, sizeof bytes) == XXH_OK);
+}
+
+static void feed_shape(XXH3_state_t *state, const struct shape *shape)
+{
+    const uint64_t numbers[] = {shape->layers,     shape->width, shape->vocab,   shape->heads,        shape->kv_heads,
+                                shape->head_size,  shape->ffn,   shape->experts, shape->experts_used, shape->expert_ffn,
+                                shape->shared_ffn, shape->tied,  shape->gated,   shape->qk_norm};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        feed_number(state, numbers[i]);
+}
+
+/* Not the file's bytes but what a run sees of them: every block, extent and shape number. So a copy whose weights
+ * differ is the same, and one whose header differs where it matters is not. */
+static bool hash_model(const char *path, XXH3_state_t *state, struct error *err)
+{
+    struct model model;
+    if (!model_from_gguf(path, &model, err))
+        return false;
+    feed_shape(state, &model.shape);
+    feed_number(state, model.kv_bytes_per_token);
+    feed_number(state, model.block_count);
+    for (uint32_t b = 0; b < model.block_count; b++) {
+        const struct block *block = &model.blocks[b];
+        const uint64_t numbers[] = {block->bytes,        block->compute_bytes,   block->extent_count,
+                                    block->matter_count, (uint64_t)block->layer, (uint64_t)block->expert,
+                                    block->kind};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            feed_number(state, numbers[i]);
+        const char *name = model_block_name(&model, b);
+        must(XXH3_128bits_update(state, name, strlen(name) + 1) == XXH_OK);
+    }
+    for (uint32_t i = 0; i < model.extent_count; i++) {
+        feed_number(state, model.extents[i].offset_bytes);
+        feed_number(state, model.extents[i].bytes);
+    }
+    for (uint32_t i = 0; i < model.matter_count; i++) {
+        feed_number(state, model.matters[i].type);
+        feed_number(state, model.matters[i].elements);
+    }
+    model_free(&model);
+    return true;
+}
+
+/* Paths are texts of the experiment's arena; a path is either a trace or a model. */
+static bool file_hash(struct experiment *experiment, const char *path,
+                      bool (*hash)(const char *path, XXH3_state_t *state, struct error *err), const char **hex,
+                      struct error *err)
+{
+    for (size_t i = 0; i < experiment->hash_count; i++)
+        if (strcmp(experiment->hashes[i]->path, path) == 0) {
+            *hex = experiment->hashes[i]->hex;
+            return true;
+        }
+    struct file_hash *made = arena_alloc(experiment->arena, 1, sizeof *made);
+    XXH3_state_t *state = XXH3_createState();
+    bool good = made && state && XXH3_128bits_reset(state) == XXH_OK;
+    if (!good)
+        fail(err, STATUS_IO, "out of memory");
+    good = good && hash(path, state, err) &&
+           array_reserve((void **)&experiment->hashes, &experiment->hash_capacity, experiment->hash_count + 1,
+                         sizeof *experiment->hashes, err);
+    if (good) {
+        made->path = path;
+        hex_of(XXH3_128bits_digest(state), made->hex);
+        experiment->hashes[experiment->hash_count++] = made;
+        *hex = made->hex;
+    }
+    XXH3_freeState(state);
+    return good;
+}
+
+static bool put_file(struct experiment *experiment, json_t *object, const struct option *option, const char *path,
+                     struct error *err)
+{
+    bool is_model = strcmp(option->section, "model") == 0;
+    const char *hex;
+    if (!file_hash(experiment, path, is_model ? hash_model : hash_trace, &hex, err))
+        return false;
+    const char *slash = strrchr(path, '/');
+    return (json_object_set_new(object, option->key, json_string(slash ? slash + 1 : path)) == 0 &&
+            json_object_set_new(object, is_model ? "file_hash" : "trace_hash", json_string(hex)) == 0) ||
+           fail(err, STATUS_IO, "out of memory");
+}
+
+/* ---- JSON ---- */
+
+static json_t *number_value(const struct option *option, uint64_t number)
+{
+    if (option->type == OPTION_CHOICE)
+        return json_string(option->names[number]);
+    /* Where a word stands for a rule of its own ("roofline"), there is no number. */
+    return option->word_value < 0 && (int64_t)number < 0 ? json_null() : json_integer((json_int_t)number);
+}
+
+static bool put_option(struct experiment *experiment, json_t *object, const struct option *option,
+                       const struct run_config *config, struct error *err)
+{
+    union option_value value = option_load(option, config);
+    json_t *json;
+    if (!option_is_text(option))
+        json = number_value(option, value.number);
+    else if (!value.text)
+        return true;
+    else if (option->type == OPTION_PATH)
+        return put_file(experiment, object, option, value.text, err);
+    else
+        json = json_string(value.text);
+    return json_object_set_new(object, option->key, json) == 0 ||
+           fail(err, STATUS_IO, "no memory for the config as JSON");
+}
+
+static bool put_policy(json_t *object, const struct policy_choice *policy, struct error *err)
+{
+    return (json_object_set_new(object, "name", json_string(policy->label)) == 0 &&
+            json_object_set_new(object, "evict", json_string(policy->evict_text)) == 0 &&
+            json_object_set_new(object, "pin", json_string(policy->pin_text)) == 0 &&
+            json_object_set_new(object, "prefetch", json_string(policy->prefetch_text)) == 0) ||
+           fail(err, STATUS_IO, "no memory for the config as JSON");
+}
+
+/* The options of one section that matter to the run. */
+static json_t *section_json(struct experiment *experiment, const struct selection *selection,
+                            const struct run_config *config, const char *section, struct error *err)
+{
+    json_t *object = json_object();
+    bool good = object != NULL || fail(err, STATUS_IO, "out of memory");
+    const struct settings_reader *reader = &experiment->reader;
+    for (size_t i = 0; good && i < reader->option_count; i++) {
+        const struct option *option = &reader->options[i];
+        if (strcmp(option->section, section) != 0 || !option->width || !selection->chosen[i].used)
+            continue;
+        good = put_option(experiment, object, option, config, err);
+    }
+    if (good && strcmp(section, "policy") == 0)
+        good = put_policy(object, &config->policy, err);
+    if (good)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *run_json(struct experiment *experiment, const struct selection *selection,
+                        const struct run_config *config, struct error *err)
+{
+    static const char *const sections[] = {"experiment", "device", "model", "workload", "loader", "policy"};
+    json_t *root = json_object();
+    bool good = root && json_object_set_new(root, "model_version", json_integer(MODEL_VERSION)) == 0;
+    if (!good)
+        fail(err, STATUS_IO, "out of memory");
+    for (size_t i = 0; good && i < sizeof sections / sizeof *sections; i++) {
+        json_t *section = section_json(experiment, selection, config, sections[i], err);
+        good =
+            section && (json_object_set_new(root, sections[i], section) == 0 || fail(err, STATUS_IO, "out of memory"));
+    }
+    if (good)
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+static char *dump(const json_t *json, struct error *err)
+{
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        fail(err, STATUS_IO, "no memory for the config as JSON");
+    return text;
+}
+
+/* Makes the JSON of a run and its key, which leaves out the experiment's name. */
+static bool describe(struct experiment *experiment, size_t index, struct error *err)
+{
+    must(index < experiment->run_count);
+    if (experiment->keys[index])
+        return true;
+    struct selection selection;
+    struct run_config config;
+    if (!combination_read(experiment, experiment->combinations[index], &selection, &config, err))
+        return false;
+    json_t *root = run_json(experiment, &selection, &config, err);
+    if (!root)
+        return false;
+    char *whole = dump(root, err);
+    (void)json_object_del(json_object_get(root, "experiment"), "name");
+    char *nameless = whole ? dump(root, err) : NULL;
+    json_decref(root);
+    char *copy = nameless ? arena_strdup(experiment->arena, whole) : NULL;
+    char *key = copy ? arena_alloc(experiment->arena, RUN_KEY_TEXT, 1) : NULL;
+    if (nameless && !key)
+        fail(err, STATUS_IO, "out of memory");
+    if (key)
+        hex_of(XXH3_128bits(nameless, strlen(nameless)), key);
+    free(whole);
+    free(nameless);
+    experiment->jsons[index] = copy;
+    experiment->keys[index] = key;
+    return key != NULL;
+}
+
+const char *experiment_run_json(struct experiment *experiment, size_t index, struct error *err)
+{
+    return describe(experiment, index, err) ? experiment->jsons[index] : NULL;
+}
+
+const char *experiment_run_key(struct experiment *experiment, size_t index, struct error *err)
+{
+    return describe(experiment, index, err) ? experiment->keys[index] : NULL;
+}
+
+/* ---- Keys of parts ---- */
+
+static bool hash_json(const json_t *json, char hex[RUN_KEY_TEXT], struct error *err)
+{
+    char *text = dump(json, err);
+    if (!text)
+        return false;
+    hex_of(XXH3_128bits(text, strlen(text)), hex);
+    free(text);
+    return true;
+}
+
+bool part_keys(struct experiment *experiment, const struct selection *selection, const struct run_config *config,
+               char model_key[RUN_KEY_TEXT], char trace_key[RUN_KEY_TEXT], struct error *err)
+{
+    json_t *model = section_json(experiment, selection, config, "model", err);
+    json_t *workload = model ? section_json(experiment, selection, config, "workload", err) : NULL;
+    bool good = workload && hash_json(model, model_key, err);
+    /* Only the choice of experts is left to chance. */
+    int64_t seed = config->workload.kind == WORKLOAD_MOE ? (int64_t)config->seed : -1;
+    if (good && (json_object_set_new(workload, "model_key", json_string(model_key)) != 0 ||
+                 json_object_set_new(workload, "seed", json_integer(seed)) != 0))
+        good = fail(err, STATUS_IO, "out of memory");
+    good = good && hash_json(workload, trace_key, err);
+    json_decref(model);
+    json_decref(workload);
+    return good;
+}

@@ -1,0 +1,86 @@
+/* What the files of experiment_*.c share: the experiment itself, and how one combination of its lists becomes a run. */
+#ifndef POCKETLOAD_SIM_EXPERIMENT_PARTS_H
+#define POCKETLOAD_SIM_EXPERIMENT_PARTS_H
+
+#include "sim/settings.h"
+
+enum { OPTIONS_MAX = 160, RUNS_MAX = 1000000 };
+
+/* A file that a run depends on, by its content. */
+struct file_hash {
+    const char *path;
+    char hex[RUN_KEY_TEXT];
+};
+
+struct experiment {
+    struct arena *arena; /* by pointer: what is made on first use goes there too */
+    struct settings_reader reader;
+    const char *path;
+    const char *name;
+    struct setting *defaults; /* by option; option == NULL where there is none */
+    struct setting *settings; /* of the config and --set: the axes of the grid, at most one for each option */
+    size_t setting_count;
+    uint64_t *combinations; /* by run: the mixed-radix number of its items, the last setting lowest */
+    size_t run_count, combination_capacity;
+    struct run_config **runs; /* made on first use, as the two that follow */
+    const char **jsons, **keys;
+    struct file_hash **hashes;
+    size_t hash_count, hash_capacity;
+};
+
+/* An empty experiment with its option table and defaults. `arena` is filled in. */
+bool experiment_start(struct experiment *experiment, const char *path, const char *const *profile_dirs,
+                      struct error *err);
+
+/* Adds a setting, or replaces the one of that option. */
+bool experiment_add(struct experiment *experiment, const char *section, const char *key, const char *text,
+                    enum setting_level level, const char *file, unsigned line, struct setting **setting,
+                    struct error *err);
+
+/* ---- One combination ---- */
+
+struct chosen {
+    const struct setting *setting; /* NULL: not set */
+    uint32_t item;
+    bool used; /* the option matters to this run */
+};
+
+struct selection {
+    const struct experiment *experiment;
+    bool has_shape, by_parts; /* the policy is given by parts */
+    struct chosen chosen[OPTIONS_MAX];
+};
+
+/* Which setting and item applies to each option. */
+void selection_make(const struct experiment *experiment, uint64_t combination, struct selection *selection);
+
+/* Fills the fields of a run from it, without what depends on several keys. */
+void selection_store(const struct selection *selection, struct run_config *config);
+
+/* The choice for an option; must exist in the table. */
+const struct chosen *chosen_of(const struct selection *selection, const char *section, const char *key);
+
+/* Derived values and checks across keys, each for its section. */
+bool finish_device(const struct selection *selection, struct run_config *config, struct error *err);
+bool finish_model(const struct selection *selection, struct run_config *config, struct error *err);
+bool finish_run(const struct selection *selection, struct run_config *config, struct error *err);
+
+/* All of the above. */
+bool combination_read(const struct experiment *experiment, uint64_t combination, struct selection *selection,
+                      struct run_config *config, struct error *err);
+
+/* Names the varied keys in the labels and names of a run; texts in the arena. */
+bool label_run(const struct experiment *experiment, const struct selection *selection, struct run_config *config,
+               struct error *err);
+
+/* Enumerates the grid into `combinations`, checked, each run once. */
+bool grid_enumerate(struct experiment *experiment, struct error *err);
+
+/* ---- Hashes ---- */
+
+/* Of a run's model, and of its workload with model and seed where they matter: what model_build and workload_compile
+ * make is the same where these are. In experiment_json.c. */
+bool part_keys(struct experiment *experiment, const struct selection *selection, const struct run_config *config,
+               char model_key[RUN_KEY_TEXT], char trace_key[RUN_KEY_TEXT], struct error *err);
+
+#endif

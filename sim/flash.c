@@ -1,0 +1,62 @@
+/* The flash device: completion times of commands, and the device alone under a closed loop of readers. */
+#include "sim/flash.h"
+
+#include "base/units.h"
+#include "base/wide.h"
+
+enum { NS_PER_S = 1000000000, PPM = 1000000 };
+
+void flash_init(struct flash *flash, const struct flash_spec *spec)
+{
+    *flash = (struct flash){.spec = *spec};
+}
+
+/* bytes / rate in nanoseconds, rounded up. The 64-bit path is exact too, and serves all but huge reads. */
+static inline int64_t move_ns(uint64_t bytes, uint64_t bps)
+{
+    if (bytes < UINT64_MAX / NS_PER_S - bps)
+        return (int64_t)((bytes * NS_PER_S + bps - 1) / bps);
+    return (int64_t)scale_up(bytes, NS_PER_S, bps);
+}
+
+/* The time of bytes that follow others of the same read, so that the parts add up to the whole. */
+static inline int64_t part_ns(uint64_t before_bytes, uint64_t bytes, uint64_t bps)
+{
+    return move_ns(before_bytes + bytes, bps) - (before_bytes > 0 ? move_ns(before_bytes, bps) : 0);
+}
+
+static bool is_hot(const struct flash *flash, int64_t now_ns)
+{
+    if (flash->spec.hot_after_ns == 0)
+        return false;
+    int64_t busy = flash->busy_ns + (flash->in_flight > 0 ? now_ns - flash->busy_since_ns : 0);
+    return busy >= flash->spec.hot_after_ns;
+}
+
+int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, uint64_t bytes)
+{
+    must(flash_has_slot(flash));
+    uint64_t max_bps = flash->spec.max_bps;
+    uint64_t stream_bps = flash->spec.stream_bps;
+    if (is_hot(flash, now_ns)) {
+        max_bps = (uint64_t)((wide)max_bps * flash->spec.hot_factor_ppm / PPM);
+        max_bps = max_bps > 0 ? max_bps : 1;
+        stream_bps = stream_bps < max_bps ? stream_bps : max_bps;
+    }
+    if (flash->in_flight++ == 0)
+        flash->busy_since_ns = now_ns;
+
+    int64_t ready = now_ns + (before_bytes == 0 ? flash->spec.setup_ns : 0);
+    int64_t link_start = ready > flash->link_free_ns ? ready : flash->link_free_ns;
+    flash->link_free_ns = link_start + part_ns(before_bytes, bytes, max_bps);
+    int64_t done = ready + part_ns(before_bytes, bytes, stream_bps);
+    return done > flash->link_free_ns ? done : flash->link_free_ns;
+}
+
+void flash_finish(struct flash *flash, int64_t now_ns, uint64_t bytes)
+{
+    must(flash->in_flight > 0);
+    flash->moved_bytes += bytes;
+    if (--flash->in_flight == 0)
+        flash->busy_ns += now_ns - flash->busy_since_ns;
+}

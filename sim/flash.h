@@ -1,0 +1,57 @@
+/* The flash device: when does a read finish?
+ *
+ * A command of L bytes first waits `setup`, then moves at most at the stream rate; all commands in flight share the
+ * maximum rate, which they use one after the other in the order in which they become ready. With r = issue + setup:
+ *     link_start = max(r, link_free);   link_free = link_start + L / max
+ *     done       = max(link_free, r + L / stream)
+ * In a closed loop of q readers of equal L this gives rate(L, q) = min(max, q * L / (setup + L / stream)), the law of
+ * docs/models.md, and a completion is known when the command is issued: nothing is ever rescheduled. Quotients are
+ * rounded up to whole nanoseconds. */
+#ifndef POCKETLOAD_SIM_FLASH_H
+#define POCKETLOAD_SIM_FLASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum { FLASH_QUEUE_MAX = 1024 };
+
+struct flash_spec {
+    int64_t setup_ns;
+    uint64_t stream_bps, max_bps; /* stream_bps <= max_bps */
+    uint32_t queue_depth;         /* commands in flight, 1 .. FLASH_QUEUE_MAX */
+    uint64_t command_bytes;       /* a prefetch is cut into commands of at most this size */
+    int64_t hot_after_ns;         /* busy time after which the device is hot; 0: never */
+    uint32_t hot_factor_ppm;      /* maximum rate when hot, as a share of max_bps */
+};
+
+struct flash {
+    struct flash_spec spec;
+    int64_t link_free_ns;
+    uint32_t in_flight;
+    int64_t busy_ns, busy_since_ns; /* time with at least one command in flight */
+    uint64_t moved_bytes;           /* by finished commands */
+};
+
+void flash_init(struct flash *flash, const struct flash_spec *spec);
+
+static inline bool flash_has_slot(const struct flash *flash)
+{
+    return flash->in_flight < flash->spec.queue_depth;
+}
+
+/* Issues a command at now_ns and returns when it is done. before_bytes: what the same read moved in earlier commands;
+ * then setup is not paid again, and the parts of a read that nothing interrupts take exactly the time of the whole
+ * (parts of under some hundred bytes may round up by a nanosecond each). The caller has checked flash_has_slot. */
+int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, uint64_t bytes);
+
+/* Tells that a command of that size is done, at its time. */
+void flash_finish(struct flash *flash, int64_t now_ns, uint64_t bytes);
+
+/* The device alone: `lanes` readers that each keep one read of `bytes` in flight, after warm-up, over many reads.
+ * bytes_per_s and the mean latency (queueing for a slot included). STATUS_USAGE for 0 lanes or bytes. */
+bool flash_measure(const struct flash_spec *spec, uint32_t lanes, uint64_t bytes, uint64_t *bytes_per_s,
+                   int64_t *latency_ns, struct error *err);
+
+#endif

@@ -1,0 +1,294 @@
+/* Blocks in flight: lanes, the demand queue, prefetches and their suspension. docs/models.md section 4 is the order. */
+#include "sim/run_state.h"
+
+#include "base/units.h"
+
+bool loads_init(struct run_state *run, struct arena *arena)
+{
+    const struct loader *loader = &run->spec->loader;
+    uint32_t n = run->model->block_count;
+    flash_init(&run->flash, &run->spec->device.flash);
+    run->command_limit = loader->lanes < run->flash.spec.queue_depth ? loader->lanes : run->flash.spec.queue_depth;
+    run->active = BLOCK_NONE;
+    run->loads = arena_alloc(arena, n, sizeof *run->loads);
+    run->role = arena_alloc(arena, n, sizeof *run->role);
+    run->load_bytes = arena_alloc(arena, n, sizeof *run->load_bytes);
+    run->demand = arena_alloc(arena, n, sizeof *run->demand);
+    run->commands = arena_alloc(arena, run->command_limit, sizeof *run->commands);
+    run->free_slots = arena_alloc(arena, run->command_limit, sizeof *run->free_slots);
+    /* A read of a promoted block stays suspended while its lane's place in the limit goes to the next prefetch, so
+     * there may be more suspended reads than prefetch lanes, but never more than commands can be in flight. */
+    run->suspended = arena_alloc(arena, run->command_limit + 1, sizeof *run->suspended);
+    if (!run->loads || !run->role || !run->load_bytes || !run->demand || !run->commands || !run->free_slots ||
+        !run->suspended || !events_init(&run->events, arena, run->command_limit))
+        return fail(run->err, STATUS_IO, "out of memory");
+    for (uint32_t i = 0; i < run->command_limit; i++)
+        run->free_slots[run->free_slot_count++] = (uint16_t)i;
+
+    uint64_t align = loader->align_bytes;
+    for (uint32_t b = 0; b < n; b++) {
+        const struct block *block = &run->model->blocks[b];
+        for (uint32_t e = 0; e < block->extent_count; e++) {
+            const struct extent *extent = &run->model->extents[block->first_extent + e];
+            uint64_t begin = extent->offset_bytes & ~(align - 1);
+            uint64_t end = (extent->offset_bytes + extent->bytes + align - 1) & ~(align - 1);
+            run->load_bytes[b] += end - begin;
+        }
+    }
+    return true;
+}
+
+/* Moves the load to its next extent; false when all reads are begun. */
+static bool next_extent(struct run_state *run, block_id b)
+{
+    const struct block *block = &run->model->blocks[b];
+    struct load *load = &run->loads[b];
+    if (load->extent == block->extent_count)
+        return false;
+    const struct extent *extent = &run->model->extents[block->first_extent + load->extent++];
+    uint64_t align = run->spec->loader.align_bytes;
+    load->position = extent->offset_bytes & ~(align - 1);
+    load->end = (extent->offset_bytes + extent->bytes + align - 1) & ~(align - 1);
+    return true;
+}
+
+static void load_begin(struct run_state *run, block_id b)
+{
+    run->loads[b] = (struct load){.left_bytes = run->load_bytes[b]};
+    run->blocks[b].loads++;
+    next_extent(run, b);
+}
+
+/* Takes the next read off the load and returns its size; *last when no read is left after it. */
+static uint64_t next_read(struct run_state *run, block_id b, bool *last)
+{
+    struct load *load = &run->loads[b];
+    uint64_t bytes = load->end - load->position;
+    uint64_t limit = run->spec->loader.read_bytes;
+    if (limit > 0 && bytes > limit)
+        bytes = limit;
+    load->position += bytes;
+    *last = load->position == load->end && !next_extent(run, b);
+    return bytes;
+}
+
+/* Issues the next command of a read: a prefetch's is cut. */
+static void issue(struct run_state *run, struct read_part read)
+{
+    uint64_t bytes = read.total_bytes - read.before_bytes;
+    if (read.prefetch && bytes > run->flash.spec.command_bytes)
+        bytes = run->flash.spec.command_bytes;
+    uint16_t slot = run->free_slots[--run->free_slot_count];
+    run->commands[slot] = (struct command){.read = read, .bytes = bytes};
+    int64_t done_ns = flash_issue(&run->flash, run->now_ns, read.before_bytes, bytes);
+    events_push(&run->events, done_ns, 0, slot);
+    run->numbers.bytes_read += bytes;
+    run->blocks[read.block].bytes_read += bytes;
+    run->loads[read.block].issued_bytes += bytes;
+    if (read.prefetch) {
+        run->numbers.bytes_prefetched += bytes;
+        run->prefetch_commands++;
+    }
+}
+
+/* The oldest suspended read, or the oldest of a demanded block. */
+static struct read_part take_suspended(struct run_state *run, bool demanded)
+{
+    uint32_t i = 0;
+    while (demanded && !(run->role[run->suspended[i].block] & ROLE_DEMANDED))
+        i++;
+    struct read_part read = run->suspended[i];
+    run->suspended_count--;
+    for (; i < run->suspended_count; i++)
+        run->suspended[i] = run->suspended[i + 1];
+    run->suspended_demanded -= demanded;
+    return read;
+}
+
+/* Reserves the next block of the plan that wants a load. */
+static bool begin_planned(struct run_state *run)
+{
+    struct host *host = &run->host;
+    while (run->plan_next < run->plan_count) {
+        block_id b = run->plan[run->plan_next++];
+        if (host->state[b] & (POLICY_RESIDENT | POLICY_LOADING) || run->role[b] & ROLE_STREAMED ||
+            host_too_large(host, b))
+            continue;
+        if (load_make_room(run, b, true) != ROOM_MADE) {
+            run->plan_next = run->plan_count;
+            return false;
+        }
+        load_reserve(run, b, POLICY_PREFETCHED);
+        if (!run_goes_on(run))
+            return false;
+        host->evict->on_insert(host->evict_self, &host->view, b);
+        load_begin(run, b);
+        run->prefetching++;
+        run->active = b;
+        return true;
+    }
+    return false;
+}
+
+/* Issues one prefetch command; false when nothing is to prefetch. */
+static bool dispatch_prefetch(struct run_state *run)
+{
+    if (run->suspended_count > 0) {
+        struct read_part read = take_suspended(run, false);
+        read.prefetch = true;
+        issue(run, read);
+        return true;
+    }
+    if (run->active == BLOCK_NONE && (run->waits_for_room || !begin_planned(run)))
+        return false;
+    bool last;
+    block_id b = run->active;
+    uint64_t bytes = next_read(run, b, &last);
+    if (last)
+        run->active = BLOCK_NONE;
+    issue(run, (struct read_part){.block = b, .prefetch = true, .total_bytes = bytes});
+    return true;
+}
+
+void loads_dispatch(struct run_state *run)
+{
+    while (run->flash.in_flight < run->command_limit && run_goes_on(run)) {
+        if (run->suspended_demanded > 0) {
+            struct read_part read = take_suspended(run, true);
+            read.prefetch = false;
+            issue(run, read);
+        } else if (run->demand_count > 0) {
+            block_id b = run->demand[run->demand_head];
+            bool last;
+            uint64_t bytes = next_read(run, b, &last);
+            if (last) {
+                run->demand_head = run->demand_head + 1 < run->model->block_count ? run->demand_head + 1 : 0;
+                run->demand_count--;
+            }
+            issue(run, (struct read_part){.block = b, .total_bytes = bytes});
+        } else if (run->prefetch_commands >= run->spec->loader.prefetch_lanes || !dispatch_prefetch(run)) {
+            break;
+        }
+    }
+}
+
+static void queue_demand(struct run_state *run, block_id b)
+{
+    uint32_t n = run->model->block_count;
+    uint32_t tail = run->demand_head + run->demand_count;
+    run->demand[tail < n ? tail : tail - n] = b;
+    run->demand_count++;
+}
+
+void load_reserve(struct run_state *run, block_id b, unsigned state)
+{
+    host_reserve(&run->host, b, POLICY_LOADING | state);
+    run->loads[b] = (struct load){.left_bytes = run->load_bytes[b]};
+    run->in_flight_bytes += run->host.blocks[b].bytes;
+    run_grow(run, MEMORY_WEIGHTS, run->host.view.held_bytes);
+}
+
+void load_demand(struct run_state *run, block_id b, unsigned role)
+{
+    load_begin(run, b);
+    run->role[b] = (uint8_t)(ROLE_DEMANDED | role);
+    run->outstanding++;
+    queue_demand(run, b);
+}
+
+void load_promote(struct run_state *run, block_id b)
+{
+    must(!(run->role[b] & ROLE_DEMANDED));
+    run->role[b] = ROLE_DEMANDED;
+    run->outstanding++;
+    run->prefetching--;
+    for (uint32_t i = 0; i < run->suspended_count; i++)
+        run->suspended_demanded += run->suspended[i].block == b;
+    if (run->active == b) {
+        run->active = BLOCK_NONE;
+        queue_demand(run, b);
+    }
+}
+
+/* A block that leaves unused after a prefetch has cost what was read of it. */
+static void count_removed(struct run_state *run, block_id b, bool unused)
+{
+    if (unused)
+        run->numbers.bytes_prefetch_wasted += run->loads[b].issued_bytes;
+    run->blocks[b].evictions++;
+    ledger_set(&run->ledger, MEMORY_WEIGHTS, run->host.view.held_bytes);
+}
+
+enum room load_make_room(struct run_state *run, block_id b, bool prefetch)
+{
+    struct host *host = &run->host;
+    enum room room = ROOM_MADE;
+    host->view.evict_mask = prefetch ? EVICT_MASK_PREFETCH : EVICT_MASK_DEMAND;
+    host->view.now_ns = run->now_ns;
+    while (room == ROOM_MADE &&
+           (b == BLOCK_NONE ? host->view.held_bytes > host->view.budget_bytes : !host_fits(host, b))) {
+        block_id victim;
+        bool unused;
+        room = host_evict_one(host, b, &victim, &unused, run->err);
+        if (room == ROOM_MADE)
+            count_removed(run, victim, unused);
+    }
+    host->view.evict_mask = EVICT_MASK_DEMAND;
+    if (room == ROOM_ERROR)
+        run->failed = true;
+    return room;
+}
+
+/* All of a block is there. */
+static void arrive(struct run_state *run, block_id b)
+{
+    struct host *host = &run->host;
+    if (host->state[b] & POLICY_LOADING) {
+        host->state[b] = (uint8_t)((host->state[b] & ~(unsigned)POLICY_LOADING) | POLICY_RESIDENT);
+        run->in_flight_bytes -= host->blocks[b].bytes;
+    } else {
+        run->role[b] |= ROLE_ARRIVED;
+    }
+    if (!(run->role[b] & ROLE_DEMANDED)) {
+        run->prefetching--;
+        return;
+    }
+    if (!(run->role[b] & ROLE_STREAMED))
+        run->role[b] = 0;
+    run->outstanding--;
+    if (run->outstanding == 0 && run->plan_due)
+        plan_ask(run);
+}
+
+void loads_next_event(struct run_state *run)
+{
+    int64_t time_ns;
+    uint16_t slot = events_pop(&run->events, &time_ns);
+    run_move_to(run, time_ns);
+    struct command command = run->commands[slot];
+    run->free_slots[run->free_slot_count++] = slot;
+    flash_finish(&run->flash, time_ns, command.bytes);
+    run->prefetch_commands -= command.read.prefetch;
+
+    struct read_part read = command.read;
+    read.before_bytes += command.bytes;
+    if (read.before_bytes < read.total_bytes) {
+        run->suspended[run->suspended_count++] = read;
+        run->suspended_demanded += (run->role[read.block] & ROLE_DEMANDED) != 0;
+    }
+    struct load *load = &run->loads[read.block];
+    load->left_bytes -= command.bytes;
+    if (load->left_bytes == 0)
+        arrive(run, read.block);
+    loads_dispatch(run);
+}
+
+void loads_advance(struct run_state *run, int64_t time_ns)
+{
+    while (events_due(&run->events, time_ns)) {
+        loads_next_event(run);
+        if (!run_goes_on(run))
+            return;
+    }
+    run_move_to(run, time_ns);
+}

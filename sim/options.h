@@ -1,0 +1,90 @@
+/* The option table: every key that a config may hold, with its type, range, default and help.
+ *
+ * It drives parsing, checks, help, and the dump of the effective config. An option's value goes into the field of
+ * struct run_config at `offset`; options without a field (profiles, policies, `flops`) are put in place by
+ * sim/experiment_grid.c. */
+#ifndef POCKETLOAD_SIM_OPTIONS_H
+#define POCKETLOAD_SIM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "sim/experiment.h"
+
+enum option_type {
+    OPTION_BYTES,
+    OPTION_TIME,
+    OPTION_RATE,
+    OPTION_FLOPS,
+    OPTION_COUNT,
+    OPTION_SHARE,   /* parts per million */
+    OPTION_DECIMAL, /* parts per million */
+    OPTION_CHOICE,  /* one of `names` */
+    OPTION_TEXT,
+    OPTION_PATH,    /* a file, relative to the config's folder or as given */
+    OPTION_PROFILE, /* the name of a profile, or a path */
+    OPTION_FORMAT,  /* a trace format */
+    OPTION_POLICY,  /* a composition */
+    OPTION_PART,    /* one part of a composition */
+    OPTION_TYPES
+};
+
+/* What a value of each type looks like, for help: "a size: 512MiB". */
+extern const char *const option_type_texts[OPTION_TYPES];
+
+/* When an option matters to a run. Where it does not, its value is the default and the effective config omits it. */
+enum option_scope {
+    SCOPE_ALWAYS,
+    SCOPE_TOKENS, /* workload.kind = dense or moe */
+    SCOPE_MOE,
+    SCOPE_TRACE,
+    SCOPE_CHUNKED, /* loader.mode = chunked */
+    SCOPE_SHAPE,   /* the model is given by its numbers */
+};
+
+struct option {
+    const char *section, *key;
+    enum option_type type;
+    enum option_scope scope;
+    size_t offset, width;     /* of the field in struct run_config; width 0: none */
+    uint64_t min, max;        /* in base units (bytes, ns, ppm); of a text: its length */
+    const char *fallback;     /* default, as a user would write it; NULL: none */
+    const char *const *names; /* OPTION_CHOICE: value i is names[i] */
+    size_t name_count;
+    const char *word; /* a word that is a value too ("roofline", "whole"), stored as word_value */
+    int64_t word_value;
+    bool list;     /* may hold a comma list */
+    bool required; /* must be set by profile or config */
+    const char *help;
+};
+
+/* The table, in the order of help and of the effective config: a copy in the arena, as some options come from other
+ * tables (a rate for each tensor type). NULL without memory. */
+const struct option *options_all(struct arena *arena, size_t *count);
+
+/* The option, or NULL. */
+const struct option *option_find(const struct option *options, size_t count, const char *section, const char *key);
+
+union option_value {
+    uint64_t number; /* choices and signed values too */
+    const char *text;
+    const struct policy_choice *policy;
+};
+
+/* Parses one value (not a list). Texts and policies go to the arena; profiles and paths stay texts, which the caller
+ * resolves. STATUS_USAGE, without the place. */
+bool option_parse(const struct option *option, const char *text, struct arena *arena, union option_value *value,
+                  struct error *err);
+
+/* Puts a value into its field; does nothing for an option without one. */
+void option_store(const struct option *option, union option_value value, struct run_config *config);
+
+/* Takes it out again (of a number or text). */
+union option_value option_load(const struct option *option, const struct run_config *config);
+
+/* True for options whose value is a text in the field. */
+bool option_is_text(const struct option *option);
+
+#endif

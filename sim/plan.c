@@ -1,0 +1,90 @@
+/* What a prefetcher is shown of the coming steps, and what it answers. */
+#include "sim/run_state.h"
+
+bool plan_init(struct run_state *run, struct arena *arena)
+{
+    struct host *host = &run->host;
+    if (!host->prefetch.policy)
+        return true;
+    const struct policy *policy = host->prefetch.policy;
+    run->reach = policy->ops.prefetch.reach(host->prefetch_self, &host->view);
+    if (run->reach < 1 || run->reach > POLICY_REACH_MAX)
+        return fail(run->err, STATUS_CHECK, "policy '%s' wants to see %u steps ahead: 1 to %d are shown", policy->name,
+                    run->reach, POLICY_REACH_MAX);
+    const struct trace *trace = run->trace;
+    uint32_t widest = 0;
+    for (uint32_t s = 0; s < trace->step_count; s++) {
+        uint32_t uses = trace_step_begin(trace, s + 1) - trace_step_begin(trace, s);
+        widest = uses > widest ? uses : widest;
+    }
+    run->ahead = arena_alloc(arena, run->reach, widest * sizeof *run->ahead);
+    run->ahead_end = arena_alloc(arena, run->reach, sizeof *run->ahead_end);
+    run->plan = arena_alloc(arena, run->model->block_count, sizeof *run->plan);
+    if (!run->ahead || !run->ahead_end || !run->plan)
+        return fail(run->err, STATUS_IO, "out of memory");
+    host->view.ahead = run->ahead;
+    host->view.ahead_end = run->ahead_end;
+    return true;
+}
+
+struct place {
+    uint32_t segment, repeat, step;
+};
+
+/* The next step of the trace after a place; false at its end. */
+static bool next_step(const struct trace *trace, struct place *place)
+{
+    place->step++;
+    while (place->segment < trace->segment_count) {
+        const struct segment *segment = &trace->segments[place->segment];
+        if (place->repeat < segment->repeat && place->step < segment->step_count)
+            return true;
+        place->step = 0;
+        place->repeat++;
+        if (segment->step_count == 0 || place->repeat >= segment->repeat) {
+            place->repeat = 0;
+            place->segment++;
+        }
+    }
+    return false;
+}
+
+static void show_ahead(struct run_state *run)
+{
+    const struct trace *trace = run->trace;
+    struct place place = {run->at_segment, run->at_repeat, run->at_step};
+    uint32_t steps = 0, count = 0;
+    while (steps < run->reach && next_step(trace, &place)) {
+        uint32_t step = trace->segments[place.segment].first_step + place.step;
+        uint32_t end = trace_step_begin(trace, step + 1);
+        for (uint32_t i = trace_step_begin(trace, step); i < end; i++) {
+            if (!(trace->uses[i] & (USE_UNSEEN | USE_AGAIN)))
+                run->ahead[count++] = trace->uses[i] & USE_BLOCK;
+        }
+        run->ahead_end[steps++] = count;
+    }
+    run->host.view.ahead_steps = steps;
+}
+
+void plan_ask(struct run_state *run)
+{
+    struct host *host = &run->host;
+    const struct policy *policy = host->prefetch.policy;
+    run->plan_due = false;
+    run->plan_next = 0;
+    show_ahead(run);
+    host->view.now_ns = run->now_ns;
+    uint32_t n = host->view.block_count;
+    run->plan_count = policy->ops.prefetch.plan(host->prefetch_self, &host->view, run->plan, n);
+    if (run->plan_count > n) {
+        fail(run->err, STATUS_CHECK, "policy '%s' plans %u blocks of %u", policy->name, run->plan_count, n);
+        run->failed = true;
+    }
+    for (uint32_t i = 0; i < run->plan_count && run->failed == false; i++) {
+        if (run->plan[i] >= n) {
+            fail(run->err, STATUS_CHECK, "policy '%s' plans block %u: there are %u blocks", policy->name, run->plan[i],
+                 n);
+            run->failed = true;
+        }
+    }
+}

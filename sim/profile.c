@@ -1,0 +1,243 @@
+/* Profiles of devices and models: INI files with one section, found by name in a list of folders. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/suggest.h"
+#include "sim/experiment_parts.h"
+
+/* ---- Names ---- */
+
+struct name_list {
+    char **names;
+    size_t count, capacity;
+};
+
+static void names_free(struct name_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->names[i]);
+    free(list->names);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool add_folder(struct name_list *list, const char *folder, struct error *err)
+{
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return true;
+    bool good = true;
+    for (struct dirent *entry; good && (entry = readdir(dir));) {
+        size_t length = strlen(entry->d_name);
+        if (length <= 4 || strcmp(entry->d_name + length - 4, ".ini") != 0 || entry->d_name[0] == '.')
+            continue;
+        good = array_reserve((void **)&list->names, &list->capacity, list->count + 1, sizeof *list->names, err);
+        char *name = good ? strndup(entry->d_name, length - 4) : NULL;
+        if (name)
+            list->names[list->count++] = name;
+        else if (good)
+            good = fail(err, STATUS_IO, "out of memory");
+    }
+    closedir(dir);
+    return good;
+}
+
+static bool gather(const char *section, const char *const *dirs, struct name_list *list, struct error *err)
+{
+    char folder[4096 + 16];
+    for (size_t i = 0; dirs && dirs[i]; i++) {
+        int length = snprintf(folder, sizeof folder, "%s/%ss", dirs[i], section);
+        if (length > 0 && (size_t)length < sizeof folder && !add_folder(list, folder, err))
+            return false;
+    }
+    if (list->count == 0)
+        return true;
+    qsort(list->names, list->count, sizeof *list->names, compare_names);
+    size_t kept = 1;
+    for (size_t i = 1; i < list->count; i++) {
+        if (strcmp(list->names[i], list->names[kept - 1]) == 0)
+            free(list->names[i]);
+        else
+            list->names[kept++] = list->names[i];
+    }
+    list->count = kept;
+    return true;
+}
+
+bool profile_list(const char *section, const char *const *profile_dirs, char ***names, size_t *count, struct error *err)
+{
+    struct name_list list = {0};
+    bool good = gather(section, profile_dirs, &list, err);
+    size_t bytes = (list.count + 1) * sizeof(char *);
+    for (size_t i = 0; i < list.count; i++)
+        bytes += strlen(list.names[i]) + 1;
+    char **block = good ? malloc(bytes) : NULL;
+    if (block) {
+        char *text = (char *)(block + list.count + 1);
+        for (size_t i = 0; i < list.count; i++) {
+            block[i] = text;
+            size_t size = strlen(list.names[i]) + 1;
+            memcpy(text, list.names[i], size);
+            text += size;
+        }
+        block[list.count] = NULL;
+        *names = block;
+        *count = list.count;
+    } else if (good) {
+        good = fail(err, STATUS_IO, "out of memory");
+    }
+    names_free(&list);
+    return good;
+}
+
+/* ---- Files ---- */
+
+static bool unknown_profile(const struct settings_reader *reader, const char *section, const char *name,
+                            struct error *err)
+{
+    struct name_list list = {0};
+    if (gather(section, reader->profile_dirs, &list, err)) {
+        char near[512] = "";
+        if (list.count)
+            suggest_text(name, (const char *const *)list.names, list.count, near, sizeof near);
+        fail(err, STATUS_USAGE, "unknown profile \"%s\"%s%s", name, near,
+             list.count ? "" : ": no folder of profiles was found");
+    }
+    names_free(&list);
+    return false;
+}
+
+/* The profile's file: a path beside the config or as given, or the first folder that has it. */
+bool profile_find(const struct settings_reader *reader, const char *section, const char *name, char *path,
+                  struct error *err)
+{
+    const size_t size = PROFILE_PATH;
+    bool is_path = strchr(name, '/') != NULL;
+    if (is_path) {
+        int length = snprintf(path, size, "%s%s", *name == '/' ? "" : reader->folder, name);
+        if (length > 0 && (size_t)length < size && is_file(path))
+            return true;
+        length = snprintf(path, size, "%s", name);
+        return (length > 0 && (size_t)length < size && is_file(path)) ||
+               fail(err, STATUS_USAGE, "no profile file \"%s\"", name);
+    }
+    for (size_t i = 0; reader->profile_dirs && reader->profile_dirs[i]; i++) {
+        int length = snprintf(path, size, "%s/%ss/%s.ini", reader->profile_dirs[i], section, name);
+        if (length > 0 && (size_t)length < size && is_file(path))
+            return true;
+    }
+    return unknown_profile(reader, section, name, err);
+}
+
+/* A profile holds numbers and a name; what selects a profile or another source stays with the config. */
+static bool may_hold(const struct option *option)
+{
+    static const char *const never[] = {"profile", "file", "blocks", "quant"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (strcmp(option->key, never[i]) == 0)
+            return false;
+    return true;
+}
+
+static bool read_entries(const struct settings_reader *reader, const char *section, const struct config_file *file,
+                         struct profile *profile, struct error *err)
+{
+    profile->settings = arena_alloc(reader->arena, file->count, sizeof *profile->settings);
+    if (!profile->settings)
+        return fail(err, STATUS_IO, "out of memory");
+    for (size_t i = 0; i < file->count; i++) {
+        const struct config_entry *entry = &file->entries[i];
+        struct setting *setting = &profile->settings[profile->count];
+        if (strcmp(entry->section, section) != 0)
+            return fail(err, STATUS_USAGE, "%s:%u: section [%s] in a profile; expected [%s] alone", profile->path,
+                        entry->line, entry->section, section);
+        setting->option = setting_find(reader, section, entry->key, err);
+        if (!setting->option)
+            return fail_in(err, "%s:%u", profile->path, entry->line);
+        if (!may_hold(setting->option))
+            return fail(err, STATUS_USAGE, "%s:%u: %s.%s belongs into a config, not into a profile", profile->path,
+                        entry->line, section, entry->key);
+        setting->level = LEVEL_PROFILE;
+        setting->file = profile->path;
+        setting->line = entry->line;
+        if (!setting_read(reader, entry->value, setting, err))
+            return false;
+        profile->count++;
+    }
+    return true;
+}
+
+bool profile_read(const struct settings_reader *reader, const char *section, const char *path,
+                  const struct profile **profile, struct error *err)
+{
+    struct profile *made = arena_alloc(reader->arena, 1, sizeof *made);
+    char *copy = arena_strdup(reader->arena, path);
+    const char *slash = strrchr(path, '/');
+    char *stem = arena_strdup(reader->arena, slash ? slash + 1 : path);
+    if (!made || !copy || !stem)
+        return fail(err, STATUS_IO, "out of memory");
+    size_t length = strlen(stem);
+    if (length > 4 && strcmp(stem + length - 4, ".ini") == 0)
+        stem[length - 4] = '\0';
+    if (length >= sizeof((struct device *)0)->name)
+        return fail(err, STATUS_USAGE, "%s: the file's name is too long for the name of a %s", path, section);
+    made->path = copy;
+    made->name = stem;
+    struct config_file file;
+    if (!config_file_read(path, &file, err))
+        return false;
+    bool good = read_entries(reader, section, &file, made, err);
+    config_file_free(&file);
+    if (good)
+        *profile = made;
+    return good;
+}
+
+/* ---- One profile alone ---- */
+
+/* A run of that profile and no more, without the checks across keys. */
+static bool read_alone(struct experiment *experiment, const char *section, const char *name, const char *const *dirs,
+                       struct selection *selection, struct run_config *config, struct error *err)
+{
+    struct setting *setting;
+    return experiment_start(experiment, "", dirs, err) &&
+           experiment_add(experiment, section, "profile", name, LEVEL_SET, NULL, 0, &setting, err) &&
+           (selection_make(experiment, 0, selection), selection_store(selection, config), true);
+}
+
+bool profile_read_device(const char *name, const char *const *profile_dirs, struct device *device, struct error *err)
+{
+    struct arena arena = {0};
+    struct experiment experiment = {.arena = &arena};
+    struct selection selection;
+    struct run_config config;
+    bool good = read_alone(&experiment, "device", name, profile_dirs, &selection, &config, err) &&
+                finish_device(&selection, &config, err);
+    if (good)
+        *device = config.device;
+    arena_free(&arena);
+    return good;
+}
+
+bool profile_read_model(const char *name, const char *const *profile_dirs, struct shape *shape, char label[128],
+                        struct error *err)
+{
+    struct arena arena = {0};
+    struct experiment experiment = {.arena = &arena};
+    struct selection selection;
+    struct run_config config;
+    bool good = read_alone(&experiment, "model", name, profile_dirs, &selection, &config, err) &&
+                finish_model(&selection, &config, err);
+    if (good) {
+        *shape = config.model.shape;
+        snprintf(label, 128, "%s", config.model.name);
+    }
+    arena_free(&arena);
+    return good;
+}

@@ -1,0 +1,129 @@
+/* The column tables of records, and the fields that are computed from others. */
+#include "sim/record.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#include "base/wide.h"
+
+#define RUN(column, type, member, nullable, help)                                                                      \
+    {                                                                                                                  \
+        column, type, offsetof(struct run_record, member), nullable, help                                              \
+    }
+#define TEXT(name, help) RUN(#name, COLUMN_TEXT, name, false, help)
+#define COUNT(name, help) RUN(#name, COLUMN_INTEGER, numbers.name, false, help)
+#define MAYBE(name, help) RUN(#name, COLUMN_INTEGER, numbers.name, true, help)
+
+const struct column run_columns[] = {
+    TEXT(run_key, "hash of the effective config and the model version: equal keys, equal results"),
+    TEXT(experiment, "name of the experiment that ran it first"),
+    TEXT(device, "device profile"),
+    TEXT(model, "model profile or file"),
+    RUN("quant", COLUMN_TEXT, quant, true, "quantisation of the weights"),
+    TEXT(workload, "kind of workload"),
+    TEXT(loader, "loader mode"),
+    TEXT(policy, "composition of policies"),
+    TEXT(evict, "eviction policy"),
+    TEXT(pin, "pin rule"),
+    TEXT(prefetch, "prefetcher"),
+    RUN("budget_bytes", COLUMN_INTEGER, budget_bytes, false, "bytes that the loader may hold; 0: it has no budget"),
+    RUN("seed", COLUMN_INTEGER, seed, false, "seed of the workload's chance"),
+    TEXT(outcome, "completed, killed, or rejected (could not even start)"),
+    RUN("killed_by", COLUMN_TEXT, numbers.killed_by, true, "kill rule that ended the run"),
+    RUN("killed_phase", COLUMN_TEXT, numbers.killed_phase, true, "phase in which it was killed"),
+    COUNT(tokens, "finished tokens"),
+    COUNT(accesses, "look-ups of a distinct block by a step: hits + delayed_hits + misses"),
+    COUNT(hits, "accesses whose block was resident"),
+    COUNT(delayed_hits, "accesses whose block was in flight"),
+    COUNT(misses, "accesses whose block was absent"),
+    RUN("hit_rate", COLUMN_REAL, hit_rate, true, "hits / accesses"),
+    COUNT(bytes_accessed, "sum of the sizes of the blocks accessed"),
+    RUN("byte_hit_rate", COLUMN_REAL, byte_hit_rate, true, "share of bytes_accessed that was resident"),
+    COUNT(evictions, "blocks evicted"),
+    COUNT(bytes_read, "bytes of reads issued to the flash"),
+    COUNT(bytes_prefetched, "of these, by prefetches"),
+    COUNT(bytes_prefetch_wasted, "of these, never used"),
+    COUNT(major_faults, "page faults that read from flash"),
+    COUNT(minor_faults, "page faults served from memory"),
+    COUNT(peak_memory_bytes, "peak of the app's memory"),
+    COUNT(peak_weights_bytes, "peak of the weights held"),
+    COUNT(peak_kv_bytes, "peak of the KV cache"),
+    COUNT(peak_activation_bytes, "peak of activations and scratch"),
+    COUNT(virtual_time_ns, "load + compute + stall + idle"),
+    COUNT(load_ns, "time before the first step"),
+    COUNT(compute_ns, "time in which the compute thread computes"),
+    COUNT(stall_ns, "time in which it waits for weights"),
+    COUNT(idle_ns, "pauses between turns"),
+    MAYBE(ttft_ns, "time from launch to the end of the first token"),
+    MAYBE(tpot_mean_ns, "time per later token, mean"),
+    MAYBE(tpot_p50_ns, "time per later token, median"),
+    MAYBE(tpot_p95_ns, "time per later token, 95th percentile"),
+    MAYBE(tpot_p99_ns, "time per later token, 99th percentile"),
+    RUN("tokens_per_s", COLUMN_REAL, tokens_per_s, true, "later tokens a second"),
+    COUNT(flash_busy_ns, "time with at least one flash command in flight"),
+    COUNT(uncacheable, "accesses whose block was read without being kept"),
+};
+const size_t run_column_count = sizeof run_columns / sizeof *run_columns;
+
+#define REPLAY(name, type, nullable, help)                                                                             \
+    {                                                                                                                  \
+#name, type, offsetof(struct replay_record, name), nullable, help                                              \
+    }
+
+const struct column replay_columns[] = {
+    REPLAY(trace, COLUMN_TEXT, false, "trace file"),
+    REPLAY(policy, COLUMN_TEXT, false, "composition of policies"),
+    REPLAY(capacity, COLUMN_TEXT, false, "capacity as asked for"),
+    REPLAY(capacity_bytes, COLUMN_INTEGER, false, "capacity in bytes"),
+    REPLAY(accesses, COLUMN_INTEGER, false, "look-ups of a distinct block by a step: hits + misses"),
+    REPLAY(hits, COLUMN_INTEGER, false, "accesses whose block was resident"),
+    REPLAY(misses, COLUMN_INTEGER, false, "accesses whose block was absent"),
+    REPLAY(hit_rate, COLUMN_REAL, true, "hits / accesses"),
+    REPLAY(bytes_read, COLUMN_INTEGER, false, "bytes of all blocks loaded"),
+    REPLAY(byte_hit_rate, COLUMN_REAL, true, "share of the bytes accessed that was resident"),
+    REPLAY(evictions, COLUMN_INTEGER, false, "blocks evicted"),
+};
+const size_t replay_column_count = sizeof replay_columns / sizeof *replay_columns;
+
+static int bit_length(wide value)
+{
+    int bits = 0;
+    for (; value != 0; value >>= 1)
+        bits++;
+    return bits;
+}
+
+/* a / b, correctly rounded: a quotient of at least 55 bits (53, one to round by, one for what is left) whose last bit
+ * is set when there is a remainder; a < 2^94. */
+static double quotient(wide a, uint64_t b)
+{
+    if (b == 0)
+        return (double)NAN;
+    if (a == 0)
+        return 0;
+    const int shift = 55 + bit_length(b) - bit_length(a);
+    if (shift > 0)
+        a <<= shift;
+    wide q = a / b;
+    /* Only for quotients far above 2^55: their low bits count as a remainder. */
+    int dropped = bit_length(q) > 63 ? bit_length(q) - 63 : 0;
+    const bool rest = a % b != 0 || (q & (((wide)1 << dropped) - 1)) != 0;
+    q >>= dropped;
+    return ldexp((double)((uint64_t)q | (rest ? 1 : 0)), dropped - (shift > 0 ? shift : 0));
+}
+
+double ratio(uint64_t a, uint64_t b)
+{
+    return quotient(a, b);
+}
+
+void record_finish(struct run_record *record)
+{
+    const struct run_numbers *n = &record->numbers;
+    record->outcome = outcome_names[n->outcome];
+    record->hit_rate = ratio(n->hits, n->accesses);
+    record->byte_hit_rate = ratio(n->bytes_hit, n->bytes_accessed);
+    must(n->tpot_total_ns >= 0);
+    record->tokens_per_s =
+        n->tpot_count == 0 ? (double)NAN : quotient((wide)n->tpot_count * 1000000000u, (uint64_t)n->tpot_total_ns);
+}

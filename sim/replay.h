@@ -1,0 +1,23 @@
+/* Policies alone, without time: what hits, what misses, how many bytes are read. The same calls in the same order as
+ * the engine's, so that a run without prefetching counts the same. */
+#ifndef POCKETLOAD_SIM_REPLAY_H
+#define POCKETLOAD_SIM_REPLAY_H
+
+#include "sim/engine.h"
+
+struct replay_spec {
+    const struct model *model;
+    const struct trace *trace;
+    uint64_t capacity_bytes;
+    enum evict_when evict_when;
+    struct bound_part evict, pin; /* pinned blocks are read once, before the first step */
+};
+
+struct replay_result {
+    uint64_t accesses, hits, misses, bytes_accessed, bytes_hit, bytes_read, evictions, uncacheable;
+};
+
+/* As engine_run. */
+bool replay_run(const struct replay_spec *spec, struct arena *arena, struct replay_result *result, struct error *err);
+
+#endif

@@ -1,0 +1,117 @@
+/* What the naive engine knows at a moment, shared by its parts: naive_engine.c (time, steps, tokens), naive_loading.c
+ * (reads, lanes, room) and naive_metrics.c (memory, samples, times of tokens). Section numbers are those of
+ * docs/models.md. */
+#ifndef POCKETLOAD_TESTS_NAIVE_STATE_H
+#define POCKETLOAD_TESTS_NAIVE_STATE_H
+
+#include "tests/reference/naive_engine.h"
+#include "tests/reference/naive_flash.h"
+
+struct naive_read {
+    uint64_t bytes, issued, moved;
+    bool suspended; /* between two commands of a prefetch */
+    uint64_t suspended_order;
+};
+
+enum naive_where { NAIVE_ABSENT, NAIVE_LOADING, NAIVE_RESIDENT };
+
+struct naive_block {
+    enum naive_where where;
+    bool pinned, in_use;
+    bool unused;           /* prefetched and not yet used */
+    bool demanded;         /* its load in flight belongs to a step or to the load phase */
+    bool streamed;         /* read for the step that runs, without being kept */
+    uint64_t read_of_load; /* bytes of commands issued since the load began */
+    uint64_t begun_order;  /* when a prefetch began it */
+    struct naive_read *reads;
+    uint32_t read_count;
+};
+
+struct naive_command {
+    int64_t done_ns;
+    uint64_t order;
+    block_id block;
+    uint32_t read;
+    uint64_t bytes;
+    bool prefetch;
+};
+
+/* What time is spent on while it passes. */
+enum naive_spending { SPEND_LOAD, SPEND_COMPUTE, SPEND_STALL, SPEND_IDLE, SPENDINGS };
+
+struct naive_twin {
+    const struct run_spec *spec;
+    const struct naive_choice *choice;
+    struct arena *arena;
+    FILE *log;
+    struct run_result *result;
+
+    int64_t now_ns;
+    enum naive_spending spending;
+    int64_t spent_ns[SPENDINGS];
+    bool over; /* killed */
+    enum phase phase;
+
+    struct naive_block *blocks;
+    struct naive_order order;
+    struct naive_flash flash;
+    struct naive_command *commands; /* in flight, in no order */
+    uint32_t command_count;
+    uint64_t next_order; /* ever growing: tells what came first */
+    block_id *demands;   /* blocks with reads to be begun, first demanded first */
+    uint32_t demand_count;
+    block_id *plan;
+    uint32_t plan_count;
+    bool waits_for_room;
+
+    uint64_t held, pinned, budget;
+    uint64_t class_bytes[MEMORY_CLASSES];
+    uint64_t in_flight_bytes, moved_bytes;
+
+    /* The step that runs. */
+    uint32_t *flat; /* all steps of the run in order */
+    uint64_t flat_count, flat_at;
+    block_id *step_blocks;
+    uint32_t step_block_count;
+    bool looked_up, planned;
+
+    /* The state after each moment at which something happened, for the samples. */
+    struct sample_numbers *history;
+    size_t history_count, history_capacity;
+};
+
+/* ---- naive_metrics.c ---- */
+/* Sets a memory class, keeps peaks, and applies the kill rule when it grew (section 7). */
+void naive_memory(struct naive_twin *twin, enum memory_class class, uint64_t bytes);
+/* Writes the present state into the history. */
+void naive_note(struct naive_twin *twin);
+void naive_log(const struct naive_twin *twin, const char *what, uint32_t block, uint64_t number);
+/* Latencies of tokens summed up; the samples from the history (section 8). */
+void naive_token_times(struct run_result *result);
+void naive_sample(struct naive_twin *twin);
+
+/* ---- naive_engine.c ---- */
+/* Asks the prefetcher for its plan, when that is due: look-ups done, all blocks of the step there (section 5). */
+void naive_plan(struct naive_twin *twin);
+
+/* ---- naive_loading.c ---- */
+/* Cuts the extents of every block into reads (section 4). */
+void naive_cut(struct naive_twin *twin);
+/* Gives out lanes: issues commands until none can be. */
+void naive_issue(struct naive_twin *twin);
+/* Takes the first completion, at its time. There is one. */
+void naive_complete(struct naive_twin *twin, uint32_t command);
+/* The command that is done first, or UINT32_MAX. */
+uint32_t naive_first_command(const struct naive_twin *twin);
+/* Reserves an absent block (held bytes, ledger). */
+void naive_reserve(struct naive_twin *twin, block_id b);
+/* Sets a block's reads back and puts them into the demand queue. */
+void naive_demand(struct naive_twin *twin, block_id b);
+/* A step names a block that a prefetch brings. */
+void naive_promote(struct naive_twin *twin, block_id b);
+/* Asks for a victim and removes it; false when there is none. `for_prefetch`: spares unused prefetches. */
+bool naive_evict(struct naive_twin *twin, bool for_prefetch);
+/* True when the step can use the block. */
+bool naive_there(const struct naive_twin *twin, block_id b);
+
+#endif

@@ -1,0 +1,269 @@
+/* See random_case.h. One random number a statement, so that every compiler draws them in the same order. The ranges are
+ * narrow, so that rare meetings of rules happen often: few blocks, few lanes, budgets about as large as a step, times
+ * of loads and computing alike. */
+#include "tests/reference/random_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+static void demand_success(bool success, const struct random_case *c, const struct error *err)
+{
+    if (success)
+        return;
+    fprintf(stderr, "random case %llu: %s\n", c ? (unsigned long long)c->seed : 0ull, err->text);
+    abort();
+}
+
+static uint64_t between(struct rng *rng, uint64_t low, uint64_t high)
+{
+    return low + rng_below(rng, high - low + 1);
+}
+
+static bool chance(struct rng *rng, uint32_t percent)
+{
+    return rng_below(rng, 100) < percent;
+}
+
+static void make_model(struct random_case *c, struct rng *rng)
+{
+    struct error err;
+    uint32_t count = (uint32_t)between(rng, 1, 12);
+    uint64_t equal = chance(rng, 30) ? between(rng, 1, 200000) : 0;
+    uint64_t largest = chance(rng, 20) ? 3000 : 200000;
+    model_start(&c->model, "random", "");
+    for (uint32_t b = 0; b < count; b++) {
+        char name[16];
+        snprintf(name, sizeof name, "b%u", b);
+        enum block_kind kind = (enum block_kind)rng_below(rng, BLOCK_KINDS);
+        demand_success(model_add_block(&c->model, name, kind,
+                                       kind == BLOCK_LAYER || kind == BLOCK_EXPERT ? (int32_t)b : -1,
+                                       kind == BLOCK_EXPERT ? (int32_t)b : -1, &err),
+                       c, &err);
+        uint32_t extents = equal || chance(rng, 50) ? 1 : (uint32_t)between(rng, 2, 4);
+        for (uint32_t e = 0; e < extents; e++) {
+            uint64_t offset = rng_below(rng, 1 << 22);
+            uint64_t bytes = equal ? equal : between(rng, 1, largest / extents);
+            demand_success(model_add_extent(&c->model, offset, bytes, &err), c, &err);
+        }
+    }
+    demand_success(model_finish(&c->model, &err), c, &err);
+}
+
+static void add_works(struct random_case *c, struct trace_builder *builder, struct rng *rng, uint32_t count)
+{
+    struct error err;
+    for (uint32_t w = 0; w < count; w++) {
+        struct work_term terms[3];
+        uint32_t index, term_count = (uint32_t)rng_below(rng, 4);
+        for (uint32_t t = 0; t < term_count; t++) {
+            terms[t].type = (uint32_t)rng_below(rng, TYPE_NAMED);
+            terms[t].flops = rng_below(rng, 2000000);
+            terms[t].flops_per_context = rng_below(rng, 20000);
+        }
+        int64_t fixed = chance(rng, 50) ? (int64_t)rng_below(rng, chance(rng, 20) ? 5 : 3000000) : -1;
+        uint64_t bytes = fixed >= 0 ? 0 : rng_below(rng, 1000000);
+        uint64_t bytes_per_context = fixed >= 0 ? 0 : rng_below(rng, 20000);
+        demand_success(trace_add_work(builder, fixed, bytes, bytes_per_context, fixed >= 0 ? NULL : terms,
+                                      fixed >= 0 ? 0 : term_count, &index, &err),
+                       c, &err);
+    }
+}
+
+static void add_step(struct random_case *c, struct trace_builder *builder, struct rng *rng, uint32_t widest)
+{
+    struct error err;
+    uint32_t works = c->trace.work_count;
+    demand_success(trace_add_step(builder, works ? (uint32_t)rng_below(rng, works) : 0, &err), c, &err);
+    uint32_t uses = (uint32_t)between(rng, 1, widest);
+    uint32_t unseen = chance(rng, 30) ? 50 : 0;
+    for (uint32_t u = 0; u < uses; u++) {
+        block_id b = (block_id)rng_below(rng, c->model.block_count);
+        uint32_t flags = chance(rng, unseen) ? USE_UNSEEN : 0;
+        demand_success(trace_add_use(builder, b, flags, &err), c, &err);
+    }
+}
+
+static void make_trace(struct random_case *c, struct rng *rng)
+{
+    struct error err;
+    struct trace_builder builder;
+    demand_success(trace_start(&builder, &c->trace, "random", &err), c, &err);
+    bool counts = chance(rng, 85);
+    c->trace.counts_tokens = counts;
+    c->trace.kv_bytes_per_token = chance(rng, 60) ? rng_below(rng, 3000) : 0;
+    add_works(c, &builder, rng, chance(rng, 80) ? (uint32_t)between(rng, 1, 4) : 0);
+    uint32_t widest = chance(rng, 40) ? 1 : (uint32_t)between(rng, 1, 6), token = 0;
+    uint32_t segments = counts ? (uint32_t)between(rng, 1, 5) : 1;
+    for (uint32_t s = 0; s < segments; s++) {
+        bool idle_only = s > 0 && chance(rng, 10);
+        struct segment segment = {.token = token};
+        segment.repeat = counts && !idle_only ? (uint32_t)between(rng, 1, 6) : 1;
+        segment.phase = chance(rng, 25) ? PHASE_PREFILL : PHASE_DECODE;
+        segment.context_first = (uint32_t)rng_below(rng, 40);
+        segment.context_growth = (uint32_t)rng_below(rng, 4);
+        segment.idle_ns =
+            chance(rng, 30) || idle_only ? (int64_t)rng_below(rng, chance(rng, 5) ? 900000000 : 20000000) : 0;
+        segment.activation_bytes = chance(rng, 50) ? rng_below(rng, 200000) : 0;
+        demand_success(trace_add_segment(&builder, &segment, &err), c, &err);
+        uint32_t steps = idle_only ? 0 : (uint32_t)between(rng, 1, 8);
+        for (uint32_t i = 0; i < steps; i++)
+            add_step(c, &builder, rng, widest);
+        token += idle_only ? 0 : segment.repeat;
+    }
+    demand_success(trace_finish(&builder, &c->model, &err), c, &err);
+}
+
+static void make_device(struct random_case *c, struct rng *rng)
+{
+    struct device *device = &c->spec.device;
+    snprintf(device->name, sizeof device->name, "random");
+    device->ram_bytes = 1 << 30;
+    device->os_reserve_bytes = rng_below(rng, chance(rng, 5) ? 1 << 30 : 1 << 20);
+    device->other_apps_bytes = rng_below(rng, 1 << 20);
+    device->runtime_bytes = rng_below(rng, 1 << 18);
+    device->memory_bps = between(rng, 100000000, 4000000000);
+    for (uint32_t t = 0; t < TENSOR_TYPES_MAX; t++)
+        device->flops_rate[t] = between(rng, 500000000, 9000000000);
+    struct flash_spec *flash = &device->flash;
+    flash->setup_ns = chance(rng, 20) ? 0 : (int64_t)rng_below(rng, 400000);
+    flash->stream_bps = between(rng, 50000000, 1000000000);
+    flash->max_bps = chance(rng, 20) ? flash->stream_bps : flash->stream_bps + rng_below(rng, 1000000000);
+    flash->queue_depth = (uint32_t)between(rng, 1, 6);
+    flash->command_bytes = chance(rng, 30) ? 1 << 20 : between(rng, 4096, 60000);
+    flash->hot_after_ns = chance(rng, 40) ? (int64_t)between(rng, 1, 40000000) : 0;
+    flash->hot_factor_ppm = (uint32_t)between(rng, 100000, 1000000);
+}
+
+static void make_loader(struct random_case *c, struct rng *rng)
+{
+    struct loader *loader = &c->spec.loader;
+    uint64_t all = c->model.weights_bytes, step = c->trace.step_bytes_max;
+    loader->mode = chance(rng, 10) ? LOADER_READ : LOADER_CHUNKED;
+    switch (rng_below(rng, 8)) {
+    case 0:
+        loader->budget_bytes = between(rng, 1, step);
+        break;
+    case 1:
+        loader->budget_bytes = step + rng_below(rng, step);
+        break;
+    case 2:
+        loader->budget_bytes = all + rng_below(rng, 1000);
+        break;
+    case 3:
+    case 4:
+    case 5:
+        loader->budget_bytes = 2 * step + rng_below(rng, step);
+        break;
+    default:
+        loader->budget_bytes = between(rng, 1, all);
+    }
+    loader->lanes = (uint32_t)between(rng, 1, 5);
+    loader->prefetch_lanes = (uint32_t)between(rng, 1, loader->lanes);
+    loader->align_bytes = chance(rng, 50) ? 1 : chance(rng, 50) ? 512 : 4096;
+    loader->read_bytes = chance(rng, 50) ? 0 : 4096 * between(rng, 1, 30);
+    loader->evict_when = chance(rng, 30) ? EVICT_AFTER_STEP : EVICT_BEFORE_INSERT;
+    loader->overlap = chance(rng, 20) ? OVERLAP_NONE : chance(rng, 50) ? OVERLAP_PREFETCH : OVERLAP_BLOCKS;
+    if (chance(rng, 25)) {
+        c->spec.device.kill_rule = KILL_THRESHOLD;
+        c->spec.device.kill_threshold_bytes = chance(rng, 10)
+                                                  ? between(rng, 1, c->spec.device.runtime_bytes + 1)
+                                                  : c->spec.device.runtime_bytes + 1 + rng_below(rng, all + 300000);
+    } else {
+        c->spec.device.kill_threshold_bytes = 1 << 30;
+    }
+}
+
+static void make_pin(struct random_case *c, struct rng *rng, char *text, size_t size)
+{
+    static const char *const kinds[BLOCK_KINDS] = {"embedding", "norm", "layer", "expert", "output", "other"};
+    struct naive_choice *choice = &c->choice;
+    choice->pin = chance(rng, 50) ? NAIVE_PIN_NONE : (enum naive_pin)between(rng, NAIVE_PIN_KINDS, NAIVE_PIN_BLOCKS);
+    size_t used = 0;
+    if (choice->pin == NAIVE_PIN_KINDS) {
+        choice->kinds = (uint32_t)between(rng, 1, (1u << BLOCK_KINDS) - 1);
+        for (int k = 0; k < BLOCK_KINDS; k++)
+            if (choice->kinds >> k & 1)
+                used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "+kinds(", kinds[k]);
+        snprintf(text + used, size - used, ")");
+    } else if (choice->pin == NAIVE_PIN_HOT) {
+        choice->hot_by_default = chance(rng, 50);
+        choice->hot_bytes = 1 + rng_below(rng, c->model.weights_bytes);
+        if (choice->hot_by_default)
+            snprintf(text, size, "+hot");
+        else
+            snprintf(text, size, "+hot(%lluB)", (unsigned long long)choice->hot_bytes);
+    } else if (choice->pin == NAIVE_PIN_BLOCKS) {
+        for (block_id b = 0; b < c->model.block_count; b++)
+            if (chance(rng, 30) || (b + 1 == c->model.block_count && choice->blocks_count == 0)) {
+                choice->blocks[choice->blocks_count++] = b;
+                used += (size_t)snprintf(text + used, size - used, "%sb%u", used ? "," : "+blocks(", b);
+            }
+        snprintf(text + used, size - used, ")");
+    }
+}
+
+void bind_policy(const char *text, const struct model *model, struct policy_choice *parsed,
+                 block_id pin_blocks[POLICY_BLOCK_NAMES_MAX], struct run_spec *spec)
+{
+    struct error err;
+    demand_success(policy_parse(text, parsed, &err), NULL, &err);
+    spec->evict = (struct bound_part){parsed->evict.policy, {.values = parsed->evict.values}};
+    spec->pin = (struct bound_part){parsed->pin.policy, {.values = parsed->pin.values, .blocks = pin_blocks}};
+    spec->prefetch = (struct bound_part){parsed->prefetch.policy, {.values = parsed->prefetch.values}};
+    if (parsed->pin.policy != NULL)
+        demand_success(policy_bind(&parsed->pin, model_find, model, pin_blocks, &spec->pin.args.block_count, &err),
+                       NULL, &err);
+}
+
+void random_case_make(struct random_case *c, uint64_t seed)
+{
+    struct rng rng;
+    char pin[200] = "", next[32] = "";
+    memset(c, 0, sizeof *c);
+    rng_seed(&rng, seed, 0);
+    c->seed = seed;
+    make_model(c, &rng);
+    make_trace(c, &rng);
+    make_device(c, &rng);
+    make_loader(c, &rng);
+    c->choice.evict = chance(&rng, 60) ? NAIVE_LRU : NAIVE_FIFO;
+    make_pin(c, &rng, pin, sizeof pin);
+    c->choice.depth = chance(&rng, 75) ? (uint32_t)between(&rng, 1, 4) : 0;
+    if (c->choice.depth > 0)
+        snprintf(next, sizeof next, "+next(depth=%u)", c->choice.depth);
+    snprintf(c->policy_text, sizeof c->policy_text, "%s%s%s", c->choice.evict == NAIVE_LRU ? "lru" : "fifo", pin, next);
+    c->spec.model = &c->model;
+    c->spec.trace = &c->trace;
+    if (c->spec.loader.mode == LOADER_CHUNKED)
+        bind_policy(c->policy_text, &c->model, &c->parsed, c->pin_blocks, &c->spec);
+}
+
+void random_case_free(struct random_case *c)
+{
+    model_free(&c->model);
+    trace_free(&c->trace);
+}
+
+void random_case_print(const struct random_case *c, FILE *file)
+{
+    const struct loader *loader = &c->spec.loader;
+    const struct flash_spec *flash = &c->spec.device.flash;
+    fprintf(
+        file,
+        "# seed %llu: %s, %s, budget %llu, lanes %u, prefetch lanes %u, read %llu, align %llu, evict %s, overlap %d\n",
+        (unsigned long long)c->seed, loader->mode == LOADER_READ ? "read" : "chunked", c->policy_text,
+        (unsigned long long)loader->budget_bytes, loader->lanes, loader->prefetch_lanes,
+        (unsigned long long)loader->read_bytes, (unsigned long long)loader->align_bytes,
+        loader->evict_when == EVICT_AFTER_STEP ? "after step" : "before insert", (int)loader->overlap);
+    fprintf(file,
+            "# flash: setup %lld, stream %llu, max %llu, queue %u, command %llu, hot after %lld; kill above %llu\n",
+            (long long)flash->setup_ns, (unsigned long long)flash->stream_bps, (unsigned long long)flash->max_bps,
+            flash->queue_depth, (unsigned long long)flash->command_bytes, (long long)flash->hot_after_ns,
+            c->spec.device.kill_rule == KILL_THRESHOLD ? (unsigned long long)c->spec.device.kill_threshold_bytes : 0);
+    for (block_id b = 0; b < c->model.block_count; b++)
+        fprintf(file, "# block %u: %llu bytes in %u extents\n", b, (unsigned long long)c->model.blocks[b].bytes,
+                c->model.blocks[b].extent_count);
+}

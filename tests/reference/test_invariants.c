@@ -1,0 +1,169 @@
+/* What holds for every run, whatever its config: over random small configs, sums add up, the budget is kept, and a run
+ * repeats itself byte for byte. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/cmocka_fixed.h"
+#include "tests/reference/random_case.h"
+
+enum { CASES = 2000 };
+#define FIRST_SEED 100000u /* apart from the cases that the twin sees */
+
+static void each_case(void (*check)(const struct random_case *c, const struct run_result *result))
+{
+    for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + CASES; seed++) {
+        struct random_case c;
+        struct arena arena = {0};
+        struct run_result result;
+        struct error err;
+        random_case_make(&c, seed);
+        if (!engine_run(&c.spec, &arena, &result, &err))
+            fail_because("seed %llu: %s", (unsigned long long)seed, err.text);
+        check(&c, &result);
+        arena_free(&arena);
+        random_case_free(&c);
+    }
+}
+
+#define HOLDS(c, condition)                                                                                            \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            random_case_print(c, stdout);                                                                              \
+            fail_because("seed %llu: not true: %s", (unsigned long long)(c)->seed, #condition);                        \
+        }                                                                                                              \
+    } while (0)
+
+static void time_adds_up(const struct random_case *c, const struct run_result *result)
+{
+    const struct run_numbers *n = &result->numbers;
+    HOLDS(c, n->load_ns >= 0 && n->compute_ns >= 0 && n->stall_ns >= 0 && n->idle_ns >= 0);
+    HOLDS(c, n->virtual_time_ns == n->load_ns + n->compute_ns + n->stall_ns + n->idle_ns);
+    HOLDS(c, n->flash_busy_ns >= 0 && n->flash_busy_ns <= n->virtual_time_ns);
+    int64_t latency = 0, stall = 0, later = 0;
+    for (uint64_t i = 0; i < result->token_count; i++) {
+        latency += result->tokens[i].latency_ns;
+        stall += result->tokens[i].stall_ns;
+        later += i > 0 && result->tokens[i].phase != PHASE_PREFILL ? result->tokens[i].latency_ns : 0;
+    }
+    HOLDS(c, later == n->tpot_total_ns);
+    if (n->outcome == OUTCOME_COMPLETED) {
+        HOLDS(c, latency == n->compute_ns + n->stall_ns);
+        HOLDS(c, stall == n->stall_ns);
+    }
+}
+
+static void accesses_add_up(const struct random_case *c, const struct run_result *result)
+{
+    const struct run_numbers *n = &result->numbers;
+    uint64_t token_accesses = 0, token_hits = 0, block_accesses = 0, block_hits = 0, evictions = 0;
+    HOLDS(c, n->accesses == n->hits + n->delayed_hits + n->misses);
+    HOLDS(c, n->uncacheable <= n->misses);
+    HOLDS(c, n->tokens == result->token_count);
+    for (uint64_t i = 0; i < result->token_count; i++) {
+        token_accesses += result->tokens[i].accesses;
+        token_hits += result->tokens[i].hits;
+    }
+    for (block_id b = 0; b < c->model.block_count; b++) {
+        block_accesses += result->blocks[b].accesses;
+        block_hits += result->blocks[b].hits;
+        evictions += result->blocks[b].evictions;
+    }
+    HOLDS(c, block_accesses == n->accesses && block_hits == n->hits && evictions == n->evictions);
+    if (n->outcome == OUTCOME_COMPLETED) {
+        HOLDS(c, token_accesses == n->accesses && token_hits == n->hits);
+        HOLDS(c, n->accesses == c->trace.access_count && n->bytes_accessed == c->trace.accessed_bytes);
+    }
+}
+
+static void bytes_add_up(const struct random_case *c, const struct run_result *result)
+{
+    const struct run_numbers *n = &result->numbers;
+    block_id pins[64];
+    uint64_t tokens = 0, blocks = 0, load = 0, held = 0;
+    HOLDS(c, n->bytes_prefetch_wasted <= n->bytes_prefetched && n->bytes_prefetched <= n->bytes_read);
+    for (block_id b = 0; b < c->model.block_count; b++)
+        blocks += result->blocks[b].bytes_read;
+    HOLDS(c, n->bytes_read == blocks);
+    if (n->outcome != OUTCOME_COMPLETED)
+        return;
+    for (uint64_t i = 0; i < result->token_count; i++)
+        tokens += result->tokens[i].bytes_read;
+    if (c->spec.loader.mode == LOADER_READ) {
+        HOLDS(c, tokens == 0);
+        return;
+    }
+    uint32_t count = naive_pins(&c->choice, &c->model, &c->trace, c->spec.loader.budget_bytes, pins);
+    for (uint32_t i = 0; i < count; i++)
+        if (held + c->model.blocks[pins[i]].bytes <= c->spec.loader.budget_bytes) {
+            held += c->model.blocks[pins[i]].bytes;
+            load += result->blocks[pins[i]].bytes_read;
+            HOLDS(c, result->blocks[pins[i]].loads == 1);
+        }
+    /* Reads in an idle time count for the token that follows; after an idle time at the end none does. */
+    if (c->trace.segments[c->trace.segment_count - 1].step_count > 0)
+        HOLDS(c, n->bytes_read == load + tokens);
+    else
+        HOLDS(c, n->bytes_read >= load + tokens);
+}
+
+static void budget_is_kept(const struct random_case *c, const struct run_result *result)
+{
+    const struct loader *loader = &c->spec.loader;
+    uint64_t most = loader->mode == LOADER_READ ? c->model.weights_bytes : loader->budget_bytes;
+    /* A step adds its blocks to those that the step before could not give up. */
+    if (loader->mode == LOADER_CHUNKED && loader->evict_when == EVICT_AFTER_STEP)
+        most += 2 * c->trace.step_bytes_max;
+    HOLDS(c, result->numbers.peak_weights_bytes <= most);
+    HOLDS(c, result->sample_count >= 1 && result->sample_count <= SAMPLES_MAX);
+    for (uint32_t i = 0; i < result->sample_count; i++) {
+        const struct sample_numbers *sample = &result->samples[i];
+        HOLDS(c, sample->class_bytes[MEMORY_WEIGHTS] <= result->numbers.peak_weights_bytes);
+        HOLDS(c, sample->in_flight_bytes <= sample->class_bytes[MEMORY_WEIGHTS]);
+        HOLDS(c, i == 0 || sample->time_ns > result->samples[i - 1].time_ns);
+        HOLDS(c, i == 0 || sample->flash_bytes >= result->samples[i - 1].flash_bytes);
+        HOLDS(c, sample->flash_bytes <= result->numbers.bytes_read);
+    }
+    HOLDS(c, result->samples[result->sample_count - 1].time_ns == result->numbers.virtual_time_ns);
+    if (c->spec.device.kill_rule == KILL_THRESHOLD && result->numbers.outcome == OUTCOME_COMPLETED)
+        HOLDS(c, result->numbers.peak_memory_bytes <= c->spec.device.kill_threshold_bytes);
+}
+
+static void run_repeats_itself(const struct random_case *c, const struct run_result *result)
+{
+    struct arena arena = {0};
+    struct run_result again;
+    struct error err;
+    /* The numbers without the enum in front, which has padding behind it. */
+    size_t skip = offsetof(struct run_numbers, killed_by), size = sizeof again.numbers - skip;
+    HOLDS(c, engine_run(&c->spec, &arena, &again, &err));
+    HOLDS(c, again.numbers.outcome == result->numbers.outcome);
+    HOLDS(c, memcmp((const char *)&again.numbers + skip, (const char *)&result->numbers + skip, size) == 0);
+    HOLDS(c, again.token_count == result->token_count && again.sample_count == result->sample_count);
+    HOLDS(c, memcmp(again.tokens, result->tokens, again.token_count * sizeof *again.tokens) == 0);
+    HOLDS(c, memcmp(again.samples, result->samples, again.sample_count * sizeof *again.samples) == 0);
+    HOLDS(c, memcmp(again.blocks, result->blocks, c->model.block_count * sizeof *again.blocks) == 0);
+    arena_free(&arena);
+}
+
+#define FOR_EACH_CASE(check)                                                                                           \
+    static void all_##check(void **state)                                                                              \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        each_case(check);                                                                                              \
+    }
+FOR_EACH_CASE(time_adds_up)
+FOR_EACH_CASE(accesses_add_up)
+FOR_EACH_CASE(bytes_add_up)
+FOR_EACH_CASE(budget_is_kept)
+FOR_EACH_CASE(run_repeats_itself)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_time_adds_up),       cmocka_unit_test(all_accesses_add_up),
+        cmocka_unit_test(all_bytes_add_up),       cmocka_unit_test(all_budget_is_kept),
+        cmocka_unit_test(all_run_repeats_itself),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* Made-up runs for the tests of this folder: plausible numbers, no simulation behind them. */
+#ifndef POCKETLOAD_TESTS_UNIT_RESULTS_MADE_UP_H
+#define POCKETLOAD_TESTS_UNIT_RESULTS_MADE_UP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results/store.h"
+#include "tests/cmocka_fixed.h"
+
+enum { MADE_TOKENS = 64, MADE_SAMPLES = 512, MADE_BLOCKS = 35 };
+
+struct made_up {
+    char key[33];
+    struct run_record record;
+    struct run_result result;
+    struct token_numbers tokens[MADE_TOKENS];
+    struct sample_numbers samples[MADE_SAMPLES];
+    struct block_numbers blocks[MADE_BLOCKS];
+};
+
+/* Ends the test with a message (cmocka's own needs its macro `fail`, a name that base/error.h has). */
+#define flunk(...)                                                                                                     \
+    do {                                                                                                               \
+        print_error(__VA_ARGS__);                                                                                      \
+        print_error("\n");                                                                                             \
+        _fail(__FILE__, __LINE__);                                                                                     \
+    } while (0)
+
+/* The call succeeds. */
+#define good(call, err)                                                                                                \
+    do {                                                                                                               \
+        if (!(call))                                                                                                   \
+            flunk("%s: %s", #call, (err)->text);                                                                       \
+    } while (0)
+
+#define MADE_MIB ((uint64_t)1 << 20)
+
+/* The more of the budget a policy uses well, the more it hits; the rest of the numbers follow from its misses. */
+static inline void make_up(struct made_up *run, unsigned number, const char *policy, uint64_t budget_bytes,
+                           unsigned hit_percent)
+{
+    memset(run, 0, sizeof *run);
+    snprintf(run->key, sizeof run->key, "%08x%024u", number * 2654435761u, number);
+    const uint64_t block = 52 * MADE_MIB, misses_per_token = MADE_BLOCKS - MADE_BLOCKS * hit_percent / 100;
+    struct run_numbers *n = &run->result.numbers;
+    int64_t now = 20000000;
+    n->load_ns = now;
+    for (uint32_t i = 0; i < MADE_TOKENS; i++) {
+        const int64_t compute = i == 0 ? 1500000000 : 48000000;
+        const uint64_t misses = i == 0 ? MADE_BLOCKS : misses_per_token;
+        const int64_t stall = (int64_t)misses * 18000000 + (int64_t)((i * 37 + number * 11) % 17) * 1000000;
+        run->tokens[i] = (struct token_numbers){.token = i,
+                                                .phase = i == 0 ? PHASE_PREFILL : PHASE_DECODE,
+                                                .latency_ns = compute + stall,
+                                                .stall_ns = stall,
+                                                .accesses = MADE_BLOCKS,
+                                                .hits = MADE_BLOCKS - misses,
+                                                .bytes_accessed = MADE_BLOCKS * block,
+                                                .bytes_read = misses * block};
+        n->tokens++;
+        n->accesses += MADE_BLOCKS;
+        n->hits += MADE_BLOCKS - misses;
+        n->misses += misses;
+        n->bytes_accessed += MADE_BLOCKS * block;
+        n->bytes_hit += (MADE_BLOCKS - misses) * block;
+        n->bytes_read += misses * block;
+        n->compute_ns += compute;
+        n->stall_ns += stall;
+        now += compute + stall;
+        if (i == 0)
+            n->ttft_ns = now;
+    }
+    n->virtual_time_ns = now;
+    n->flash_busy_ns = n->stall_ns;
+    n->tpot_count = MADE_TOKENS - 1;
+    n->tpot_total_ns = now - n->ttft_ns;
+    n->tpot_mean_ns = n->tpot_p50_ns = n->tpot_total_ns / (MADE_TOKENS - 1);
+    n->tpot_p95_ns = n->tpot_p99_ns = n->tpot_mean_ns + 9000000;
+    n->killed_by = n->killed_phase = "";
+    n->peak_weights_bytes = budget_bytes - budget_bytes % block;
+    n->peak_kv_bytes = 192 * 28672 * 4;
+    n->peak_activation_bytes = 40 * MADE_MIB;
+    n->peak_memory_bytes = n->peak_weights_bytes + n->peak_kv_bytes + n->peak_activation_bytes + 180 * MADE_MIB;
+    for (uint32_t i = 0; i < MADE_SAMPLES; i++) {
+        const bool full = i > MADE_SAMPLES / 20;
+        run->samples[i] = (struct sample_numbers){
+            .time_ns = now * i / (MADE_SAMPLES - 1),
+            .class_bytes = {full ? n->peak_weights_bytes : n->peak_weights_bytes / MADE_SAMPLES * 20 * i,
+                            n->peak_kv_bytes * (i + MADE_SAMPLES) / (2 * MADE_SAMPLES),
+                            i < MADE_SAMPLES / 12 ? n->peak_activation_bytes : 4 * MADE_MIB, 180 * MADE_MIB,
+                            1500 * MADE_MIB, 900 * MADE_MIB},
+            .in_flight_bytes = full && i % 3 == 0 ? 0 : block,
+            .free_bytes = 3000 * MADE_MIB,
+            .flash_bytes = n->bytes_read / (MADE_SAMPLES - 1) * i};
+    }
+    for (uint32_t i = 0; i < MADE_BLOCKS; i++)
+        run->blocks[i] =
+            (struct block_numbers){n->accesses / MADE_BLOCKS, n->hits / MADE_BLOCKS, n->misses / MADE_BLOCKS,
+                                   n->misses / MADE_BLOCKS - 1, n->bytes_read / MADE_BLOCKS};
+    run->result.tokens = run->tokens;
+    run->result.token_count = MADE_TOKENS;
+    run->result.samples = run->samples;
+    run->result.sample_count = MADE_SAMPLES;
+    run->result.blocks = run->blocks;
+    run->record = (struct run_record){.run_key = run->key,
+                                      .experiment = "made-up",
+                                      .device = "oneplus-15r",
+                                      .model = "llama-3.2-3b",
+                                      .quant = "q4_0",
+                                      .workload = "dense",
+                                      .loader = "chunked",
+                                      .policy = policy,
+                                      .evict = "lru",
+                                      .pin = "none",
+                                      .prefetch = "none",
+                                      .budget_bytes = budget_bytes,
+                                      .seed = 1,
+                                      .numbers = *n};
+    record_finish(&run->record);
+}
+
+static inline const char *made_up_block(const void *model, uint32_t block)
+{
+    (void)model;
+    static const char names[] = "layer00\0layer01\0layer02\0layer03\0layer04\0layer05\0layer06\0layer07\0layer08\0";
+    return block < MADE_BLOCKS ? names + block % 9 * 8 : NULL;
+}
+
+static inline bool put_made_up(struct store *store, const struct made_up *run, struct error *err)
+{
+    return store_put(store, &run->record, &run->result, "{\"made\":\"up\"}", made_up_block, NULL, err);
+}
+
+/* A folder of its own for each test; removed with what is in it (no folders within). */
+static inline char *test_folder(void)
+{
+    char *folder = strdup("/tmp/pocketload-test-XXXXXX");
+    assert_non_null(folder);
+    assert_non_null(mkdtemp(folder));
+    return folder;
+}
+
+static inline const char *test_path(const char *folder, const char *name, char out[256])
+{
+    snprintf(out, 256, "%s/%s", folder, name);
+    return out;
+}
+
+static inline bool test_exists(const char *path, const char *suffix)
+{
+    char name[300];
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    return access(name, F_OK) == 0;
+}
+
+#endif

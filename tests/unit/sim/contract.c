@@ -1,0 +1,294 @@
+/* Policies that break the contract end their run with one line that names policy, block and reason; policies that
+ * refuse are obeyed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "policies/registry.h"
+#include "sim/engine.h"
+#include "sim/replay.h"
+#include "tests/cmocka_fixed.h"
+
+static size_t no_state(const struct policy_view *view, const struct policy_args *args)
+{
+    (void)view;
+    (void)args;
+    return 0;
+}
+
+static void no_init(void *self, const struct policy_view *view, const struct policy_args *args)
+{
+    (void)self;
+    (void)view;
+    (void)args;
+}
+
+static void on_insert(void *self, const struct policy_view *view, block_id b)
+{
+    (void)self;
+    (void)view;
+    (void)b;
+}
+
+static void on_remove(void *self, const struct policy_view *view, block_id b, enum remove_reason reason)
+{
+    (void)self;
+    (void)view;
+    (void)b;
+    (void)reason;
+}
+
+static block_id answer_beyond(void *self, const struct policy_view *view, block_id incoming)
+{
+    (void)self;
+    (void)incoming;
+    return view->block_count;
+}
+
+static block_id answer_incoming(void *self, const struct policy_view *view, block_id incoming)
+{
+    (void)self;
+    (void)view;
+    return incoming;
+}
+
+static block_id answer_pinned(void *self, const struct policy_view *view, block_id incoming)
+{
+    (void)self;
+    (void)incoming;
+    for (block_id b = 0; b < view->block_count; b++) {
+        if (view->state[b] & POLICY_PINNED)
+            return b;
+    }
+    return BLOCK_NONE;
+}
+
+static block_id answer_none(void *self, const struct policy_view *view, block_id incoming)
+{
+    (void)self;
+    (void)view;
+    (void)incoming;
+    return BLOCK_NONE;
+}
+
+static struct policy evict_policy(const char *name, block_id (*victim)(void *, const struct policy_view *, block_id))
+{
+    return (struct policy){
+        .abi = POLICY_ABI,
+        .kind = POLICY_EVICT,
+        .name = name,
+        .summary = "for a test",
+        .state_size = no_state,
+        .init = no_init,
+        .ops.evict = {.victim = victim, .on_insert = on_insert, .on_remove = on_remove},
+    };
+}
+
+static uint32_t pin_first(void *self, const struct policy_view *view, block_id *out, uint32_t max)
+{
+    (void)self;
+    (void)view;
+    (void)max;
+    out[0] = 0;
+    return 1;
+}
+
+static uint32_t pin_twice(void *self, const struct policy_view *view, block_id *out, uint32_t max)
+{
+    (void)self;
+    (void)view;
+    (void)max;
+    out[0] = out[1] = 1;
+    return 2;
+}
+
+static const struct policy PIN_FIRST = {
+    .abi = POLICY_ABI,
+    .kind = POLICY_PIN,
+    .name = "pin-first",
+    .state_size = no_state,
+    .init = no_init,
+    .ops.pin = {.plan = pin_first},
+};
+
+static const struct policy PIN_TWICE = {
+    .abi = POLICY_ABI,
+    .kind = POLICY_PIN,
+    .name = "pin-twice",
+    .state_size = no_state,
+    .init = no_init,
+    .ops.pin = {.plan = pin_twice},
+};
+
+static uint32_t reach_one(const void *self, const struct policy_view *view)
+{
+    (void)self;
+    (void)view;
+    return 1;
+}
+
+static uint32_t plan_beyond(void *self, const struct policy_view *view, block_id *out, uint32_t max)
+{
+    (void)self;
+    (void)max;
+    out[0] = view->block_count + 5;
+    return 1;
+}
+
+static const struct policy PLAN_BEYOND = {
+    .abi = POLICY_ABI,
+    .kind = POLICY_PREFETCH,
+    .name = "plan-beyond",
+    .state_size = no_state,
+    .init = no_init,
+    .ops.prefetch = {.reach = reach_one, .plan = plan_beyond},
+};
+
+/* Four blocks of 1 MiB, walked twice, with room for two. */
+struct world {
+    struct model model;
+    struct trace trace;
+    struct arena arena;
+    struct run_spec spec;
+    struct run_result result;
+    struct error err;
+};
+
+static void make_world(struct world *world, const struct policy *evict)
+{
+    memset(world, 0, sizeof *world);
+    struct error err;
+    assert_true(model_from_blocks("four", "4 x 1MiB", &world->model, &err));
+    struct trace_builder builder;
+    assert_true(trace_start(&builder, &world->trace, "twice", &err));
+    const struct segment segment = {.repeat = 2, .phase = PHASE_DECODE};
+    assert_true(trace_add_segment(&builder, &segment, &err));
+    for (block_id b = 0; b < 4; b++) {
+        assert_true(trace_add_step(&builder, 0, &err));
+        assert_true(trace_add_use(&builder, b, 0, &err));
+    }
+    assert_true(trace_finish(&builder, &world->model, &err));
+    world->spec = (struct run_spec){
+        .model = &world->model,
+        .trace = &world->trace,
+        .device = {.ram_bytes = 1 << 30,
+                   .flash = {.stream_bps = 1000000000,
+                             .max_bps = 1000000000,
+                             .queue_depth = 4,
+                             .command_bytes = 1 << 20,
+                             .hot_factor_ppm = 1000000}},
+        .loader =
+            {.budget_bytes = 2 << 20, .lanes = 1, .prefetch_lanes = 1, .align_bytes = 1, .overlap = OVERLAP_PREFETCH},
+        .evict.policy = evict,
+    };
+}
+
+static void free_world(struct world *world)
+{
+    arena_free(&world->arena);
+    trace_free(&world->trace);
+    model_free(&world->model);
+}
+
+static void expect_blame(struct world *world, enum status code, const char *line)
+{
+    assert_false(engine_run(&world->spec, &world->arena, &world->result, &world->err));
+    assert_string_equal(world->err.text, line);
+    assert_int_equal(world->err.code, code);
+    free_world(world);
+}
+
+static void wrong_victims_are_named(void **state)
+{
+    (void)state;
+    struct world world;
+    struct policy policy = evict_policy("beyond", answer_beyond);
+    make_world(&world, &policy);
+    expect_blame(&world, STATUS_CHECK, "policy 'beyond' answers victim() with block 4: there are 4 blocks");
+
+    policy = evict_policy("incoming", answer_incoming);
+    make_world(&world, &policy);
+    expect_blame(&world, STATUS_CHECK, "policy 'incoming' answers victim() with block 2: it is not resident");
+
+    policy = evict_policy("pinned", answer_pinned);
+    make_world(&world, &policy);
+    world.spec.pin.policy = &PIN_FIRST;
+    expect_blame(&world, STATUS_CHECK, "policy 'pinned' answers victim() with block 0: it is pinned");
+}
+
+static void wrong_replay_victims_are_named(void **state)
+{
+    (void)state;
+    struct world world;
+    struct policy policy = evict_policy("incoming", answer_incoming);
+    make_world(&world, &policy);
+    struct replay_spec spec = {
+        .model = &world.model, .trace = &world.trace, .capacity_bytes = 2 << 20, .evict.policy = &policy};
+    struct replay_result result;
+    assert_false(replay_run(&spec, &world.arena, &result, &world.err));
+    assert_string_equal(world.err.text, "policy 'incoming' answers victim() with block 2: it is not resident");
+    free_world(&world);
+}
+
+static void wrong_plans_are_named(void **state)
+{
+    (void)state;
+    struct world world;
+    struct policy policy = evict_policy("none", answer_none);
+    make_world(&world, &policy);
+    world.spec.prefetch.policy = &PLAN_BEYOND;
+    expect_blame(&world, STATUS_CHECK, "policy 'plan-beyond' plans block 9: there are 4 blocks");
+
+    make_world(&world, &policy);
+    world.spec.pin.policy = &PIN_TWICE;
+    expect_blame(&world, STATUS_CHECK, "policy 'pin-twice' pins block 1 twice");
+}
+
+static void wrong_tables_are_refused(void **state)
+{
+    (void)state;
+    struct world world;
+    struct policy policy = evict_policy("old", answer_none);
+    policy.abi = POLICY_ABI + 1;
+    make_world(&world, &policy);
+    char line[100];
+    snprintf(line, sizeof line, "policy 'old': contract version %u, this program speaks %u", POLICY_ABI + 1,
+             POLICY_ABI);
+    expect_blame(&world, STATUS_USAGE, line);
+
+    make_world(&world, &PIN_FIRST);
+    expect_blame(&world, STATUS_USAGE, "policy 'pin-first' is not of the eviction kind");
+
+    policy = evict_policy("half", answer_none);
+    policy.ops.evict.on_insert = NULL;
+    make_world(&world, &policy);
+    expect_blame(&world, STATUS_USAGE, "policy 'half': its table lacks a function that the contract requires");
+}
+
+/* A policy that never evicts keeps the first two blocks; the others are streamed each time. */
+static void refusing_is_an_answer(void **state)
+{
+    (void)state;
+    struct world world;
+    struct policy policy = evict_policy("keeper", answer_none);
+    make_world(&world, &policy);
+    assert_true(engine_run(&world.spec, &world.arena, &world.result, &world.err));
+    const struct run_numbers *n = &world.result.numbers;
+    assert_int_equal(n->hits, 2);
+    assert_int_equal(n->misses, 6);
+    assert_int_equal(n->uncacheable, 4);
+    assert_int_equal(n->evictions, 0);
+    assert_int_equal(n->bytes_read, 6 << 20);
+    assert_int_equal(n->peak_weights_bytes, 2 << 20);
+    assert_true(n->virtual_time_ns == 6 * INT64_C(1048576));
+    free_world(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_victims_are_named), cmocka_unit_test(wrong_replay_victims_are_named),
+        cmocka_unit_test(wrong_plans_are_named),   cmocka_unit_test(wrong_tables_are_refused),
+        cmocka_unit_test(refusing_is_an_answer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* The farm: the same results from any number of workers, and workers that die end only their run. */
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/farm.h"
+#include "tests/cmocka_fixed.h"
+
+static const char *const dirs[] = {"configs", NULL};
+enum { RUNS = 48 };
+
+static struct experiment *experiment;
+static size_t indices[RUNS];
+
+static int read_experiment(void **state)
+{
+    (void)state;
+    static const char text[] = "[device]\nprofile = oneplus-15r\n[model]\nblocks = 12 x 1MiB\n[workload]\n"
+                               "output_tokens = 40\n[loader]\nbudget = 4MiB, 6MiB, 8MiB, 12MiB\nlanes = 1, 2, 4\n"
+                               "[policy]\nname = lru, fifo, pinned-lru, prefetch-next\n";
+    struct error err;
+    if (!experiment_parse("farm.ini", text, strlen(text), NULL, 0, dirs, &experiment, &err))
+        return -1;
+    for (size_t i = 0; i < RUNS; i++)
+        indices[i] = i;
+    return experiment_run_count(experiment) == RUNS ? 0 : -1;
+}
+
+static int free_experiment(void **state)
+{
+    (void)state;
+    experiment_free(experiment);
+    return 0;
+}
+
+struct gathered {
+    struct run_numbers numbers[RUNS];
+    uint64_t sums[RUNS]; /* over all bytes of the arrays */
+    unsigned calls[RUNS], errors, total;
+    char error[1024];
+    unsigned stop_after; /* 0: never */
+};
+
+static uint64_t sum_bytes(const void *data, size_t size, uint64_t sum)
+{
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ ((const unsigned char *)data)[i]) * UINT64_C(1099511628211);
+    return sum;
+}
+
+static bool gather(void *context, size_t index, const struct run_result *result, const struct error *error,
+                   struct error *err)
+{
+    struct gathered *to = context;
+    to->calls[index]++;
+    to->total++;
+    if (result) {
+        to->numbers[index] = result->numbers;
+        uint64_t sum = sum_bytes(result->samples, result->sample_count * sizeof *result->samples, 1);
+        for (size_t i = 0; i < result->token_count; i++) /* field by field: padding is nobody's */
+            sum = sum_bytes(&result->tokens[i].latency_ns, sizeof(int64_t), sum) + result->tokens[i].bytes_read;
+        to->sums[index] = sum_bytes(result->blocks, 12 * sizeof *result->blocks, sum);
+    } else {
+        to->errors++;
+        strcpy(to->error, error->text);
+    }
+    return to->total != to->stop_after || (fail)(err, STATUS_CHECK, "enough");
+}
+
+static void assert_no_children(void)
+{
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void any_number_of_jobs_gives_the_same(void **state)
+{
+    (void)state;
+    static const unsigned jobs[] = {1, 2, 5, 64};
+    static struct gathered got[4];
+    struct error err;
+    for (size_t i = 0; i < 4; i++) {
+        if (!farm_run(experiment, indices, RUNS, jobs[i], gather, &got[i], &err))
+            fail_because("%s", err.text);
+        assert_int_equal(got[i].errors, 0);
+        assert_no_children();
+        for (size_t k = 0; k < RUNS; k++) {
+            assert_int_equal(got[i].calls[k], 1);
+            assert_memory_equal(&got[i].numbers[k], &got[0].numbers[k], sizeof got[0].numbers[k]);
+            assert_true(got[i].sums[k] == got[0].sums[k]);
+        }
+    }
+    assert_true(got[0].numbers[0].misses > 0);
+    assert_string_equal(got[3].numbers[7].killed_by, "");
+}
+
+static void only_what_was_asked_for(void **state)
+{
+    (void)state;
+    static struct gathered got;
+    static const size_t some[] = {40, 3, 17};
+    struct error err;
+    assert_true(farm_run(experiment, some, 3, 2, gather, &got, &err));
+    assert_int_equal(got.total, 3);
+    assert_int_equal(got.calls[40] + got.calls[3] + got.calls[17], 3);
+    assert_true(farm_run(experiment, some, 0, 2, gather, &got, &err));
+    assert_int_equal(got.total, 3);
+}
+
+static void the_callback_can_stop(void **state)
+{
+    (void)state;
+    static const unsigned jobs[] = {1, 4};
+    for (size_t i = 0; i < 2; i++) {
+        struct gathered *got = calloc(1, sizeof *got);
+        struct error err;
+        got->stop_after = 5;
+        assert_false(farm_run(experiment, indices, RUNS, jobs[i], gather, got, &err));
+        assert_string_equal(err.text, "enough");
+        assert_int_equal(got->total, 5);
+        assert_no_children();
+        free(got);
+    }
+}
+
+static void bad_numbers_of_jobs(void **state)
+{
+    (void)state;
+    struct error err;
+    assert_false(farm_run(experiment, indices, RUNS, 0, gather, NULL, &err));
+    assert_false(farm_run(experiment, indices, RUNS, 257, gather, NULL, &err));
+    assert_int_equal(err.code, STATUS_USAGE);
+}
+
+/* An eviction policy that ends the process that runs it. */
+static void die(void *self, const struct policy_view *view, const struct policy_args *args)
+{
+    (void)self, (void)view, (void)args;
+    raise(SIGKILL);
+}
+
+/* Gives runs another eviction policy: configs are plain memory, made before the workers are forked. */
+static void set_policy(const struct policy *policy, const size_t *which, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ((struct run_config *)experiment_run(experiment, which[i]))->policy.evict.policy = policy;
+}
+
+static void a_worker_that_dies_ends_only_its_run(void **state)
+{
+    (void)state;
+    static struct gathered healthy, got;
+    static const size_t which[] = {0, 16, 32, 44}; /* lru at four places */
+    const struct policy *lru = experiment_run(experiment, 0)->policy.evict.policy;
+    struct policy deadly = *lru;
+    struct error err;
+    deadly.init = die;
+    assert_true(farm_run(experiment, indices, RUNS, 1, gather, &healthy, &err));
+    set_policy(&deadly, which, 4);
+    bool good = farm_run(experiment, indices, RUNS, 3, gather, &got, &err);
+    set_policy(lru, which, 4);
+    assert_true(good);
+    assert_no_children();
+    assert_int_equal(got.errors, 4);
+    assert_non_null(strstr(got.error, "signal 9"));
+    for (size_t k = 0; k < RUNS; k++) {
+        assert_int_equal(got.calls[k], 1);
+        if (k != 0 && k != 16 && k != 32 && k != 44)
+            assert_memory_equal(&got.numbers[k], &healthy.numbers[k], sizeof got.numbers[k]);
+    }
+}
+
+static void all_may_die(void **state)
+{
+    (void)state;
+    static struct gathered got;
+    static const size_t which[] = {0, 4, 8, 12, 16, 20, 24, 28};
+    const struct policy *lru = experiment_run(experiment, 0)->policy.evict.policy;
+    struct policy deadly = *lru;
+    struct error err;
+    deadly.init = die;
+    set_policy(&deadly, which, 8);
+    bool good = farm_run(experiment, which, 8, 3, gather, &got, &err);
+    set_policy(lru, which, 8);
+    assert_true(good);
+    assert_int_equal(got.errors, 8);
+    assert_int_equal(got.total, 8);
+    assert_no_children();
+}
+
+/* Input that cannot be read is a run's error, told by its worker. */
+static void a_failing_run_ends_alone(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pocketload-farm-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    static const char good[] = "block,bytes\n1,100\n2,100\n", bad[] = "block,bytes\n1,100\nx\n";
+    assert_int_equal(write(fd, good, sizeof good - 1), (ssize_t)(sizeof good - 1));
+    char text[512] = "[device]\nprofile = oneplus-15r\n[workload]\nkind = trace\ntrace = ";
+    strcat(text, path);
+    strcat(text, "\n[loader]\nbudget = 200B, 300B\n");
+    struct experiment *broken;
+    struct error err;
+    if (!experiment_parse("farm.ini", text, strlen(text), NULL, 0, dirs, &broken, &err))
+        fail_because("%s", err.text);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(pwrite(fd, bad, sizeof bad - 1, 0), (ssize_t)(sizeof bad - 1));
+    static struct gathered got;
+    assert_true(farm_run(broken, indices, 2, 2, gather, &got, &err));
+    assert_int_equal(got.errors, 2);
+    assert_non_null(strstr(got.error, ":3: "));
+    experiment_free(broken);
+    close(fd);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_jobs_gives_the_same),
+        cmocka_unit_test(only_what_was_asked_for),
+        cmocka_unit_test(the_callback_can_stop),
+        cmocka_unit_test(bad_numbers_of_jobs),
+        cmocka_unit_test(a_failing_run_ends_alone),
+        cmocka_unit_test(a_worker_that_dies_ends_only_its_run),
+        cmocka_unit_test(all_may_die),
+    };
+    return cmocka_run_group_tests(tests, read_experiment, free_experiment);
+}

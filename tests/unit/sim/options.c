@@ -1,0 +1,152 @@
+/* The option table: consistent with itself, and values of every type in and out. */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sim/options.h"
+#include "tests/cmocka_fixed.h"
+
+static struct arena arena;
+static const struct option *options;
+static size_t option_count;
+
+static int load_table(void **state)
+{
+    (void)state;
+    options = options_all(&arena, &option_count);
+    return options ? 0 : -1;
+}
+
+static int free_table(void **state)
+{
+    (void)state;
+    arena_free(&arena);
+    return 0;
+}
+
+static void table_is_consistent(void **state)
+{
+    (void)state;
+    assert_true(option_count > 60);
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &options[i];
+        assert_non_null(option->help);
+        assert_ptr_equal(option_find(options, option_count, option->section, option->key), option);
+        assert_true(option->offset + option->width <= sizeof(struct run_config));
+        assert_true(option->min <= option->max);
+        assert_true(option->type != OPTION_CHOICE || option->name_count > 0);
+        for (size_t k = 0; k < i; k++) /* no two options write the same field */
+            assert_true(!option->width || !options[k].width || option->offset >= options[k].offset + options[k].width ||
+                        options[k].offset >= option->offset + option->width);
+    }
+}
+
+static void every_default_parses_and_survives_its_field(void **state)
+{
+    (void)state;
+    struct run_config config;
+    memset(&config, 0, sizeof config);
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &options[i];
+        if (!option->fallback)
+            continue;
+        union option_value value;
+        struct error err;
+        if (!option_parse(option, option->fallback, &arena, &value, &err))
+            fail_because("%s.%s: %s", option->section, option->key, err.text);
+        if (!option->width)
+            continue;
+        option_store(option, value, &config);
+        union option_value back = option_load(option, &config);
+        if (option_is_text(option))
+            assert_string_equal(back.text, value.text);
+        else
+            assert_int_equal(back.number, value.number);
+    }
+    assert_int_equal(config.workload.compute_per_token_ns, -1);
+    assert_int_equal(config.device.flash.queue_depth, 32);
+    assert_true(config.model.shape.gated);
+    assert_int_equal(config.loader.overlap, OVERLAP_PREFETCH);
+}
+
+static void every_tensor_type_has_a_rate(void **state)
+{
+    (void)state;
+    struct run_config config;
+    memset(&config, 0, sizeof config);
+    for (uint32_t t = 0; t < tensor_type_count; t++) {
+        char key[64] = "flops_";
+        strcat(key, tensor_types[t].name);
+        const struct option *option = option_find(options, option_count, "device", key);
+        assert_non_null(option);
+        option_store(option, (union option_value){.number = t + 1000}, &config);
+        assert_int_equal(config.device.flops_rate[t], t + 1000);
+    }
+}
+
+static void values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *section, *key, *text;
+        int64_t number;    /* where the error is NULL */
+        const char *error; /* a part of it */
+    } cases[] = {
+        {"loader", "budget", "1.5GiB", INT64_C(1610612736), NULL},
+        {"loader", "budget", "512", 0, "no unit"},
+        {"loader", "budget", "0B", 0, "out of range; expected 1B"},
+        {"loader", "budget", "99999999999999999999GiB", 0, "99999999999999999999GiB"},
+        {"loader", "read_size", "whole", 0, NULL},
+        {"loader", "read_size", "hole", 0, "or the word whole"},
+        {"loader", "mode", "read", LOADER_READ, NULL},
+        {"loader", "mode", "chunkd", 0, "did you mean chunked?"},
+        {"loader", "lanes", "1024", 1024, NULL},
+        {"loader", "lanes", "0", 0, "0"},
+        {"loader", "lanes", "-1", 0, "-1"},
+        {"device", "flash_setup", "215us", 215000, NULL},
+        {"device", "flash_setup", "215", 0, "no unit"},
+        {"device", "flash_max", "2.42GB/s", INT64_C(2420000000), NULL},
+        {"device", "flops", "120GFLOPS", INT64_C(120000000000), NULL},
+        {"device", "hot_factor", "35%", 350000, NULL},
+        {"device", "hot_factor", "0.5%", 0, "out of range"},
+        {"workload", "zipf", "1.05", 1050000, NULL},
+        {"workload", "zipf", "11", 0, "out of range"},
+        {"workload", "compute_per_token", "roofline", -1, NULL},
+        {"workload", "compute_per_token", "122.8ms", 122800000, NULL},
+        {"workload", "output_tokens", "0", 0, "0"},
+        {"workload", "trace_format", "rout", 0, "did you mean route?"},
+        {"model", "tied", "maybe", 0, "expected no or yes"},
+        {"model", "quant", "q4_k", 0, "did you mean q4_"},
+        {"policy", "name", "lr", 0, "lru"},
+        {"policy", "evict", "next", 0, "next"},
+        {"policy", "pin", "", 0, "no value"},
+        {"experiment", "seed", "9223372036854775808", 0, "9223372036854775808"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct option *option = option_find(options, option_count, cases[i].section, cases[i].key);
+        assert_non_null(option);
+        union option_value value;
+        struct error err;
+        bool good = option_parse(option, cases[i].text, &arena, &value, &err);
+        if (good != !cases[i].error)
+            fail_because("%s = %s: %s", cases[i].key, cases[i].text, good ? "accepted" : err.text);
+        if (good) {
+            assert_int_equal((int64_t)value.number, cases[i].number);
+            continue;
+        }
+        assert_int_equal(err.code, STATUS_USAGE);
+        if (!strstr(err.text, cases[i].error))
+            fail_because("%s = %s: \"%s\" lacks \"%s\"", cases[i].key, cases[i].text, err.text, cases[i].error);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_is_consistent),
+        cmocka_unit_test(every_default_parses_and_survives_its_field),
+        cmocka_unit_test(every_tensor_type_has_a_rate),
+        cmocka_unit_test(values),
+    };
+    return cmocka_run_group_tests(tests, load_table, free_table);
+}

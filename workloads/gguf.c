@@ -1,0 +1,382 @@
+/* A model from a real GGUF file: its parts, and its tensors grouped into blocks by layer and expert. */
+#include "workloads/gguf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/units.h"
+#include "workloads/model.h"
+
+void gguf_free(struct gguf *gguf)
+{
+    free(gguf->values);
+    free(gguf->tensors);
+    free(gguf->text);
+    *gguf = (struct gguf){0};
+}
+
+/* ---- Parts ---- */
+
+enum { PART_SUFFIX = 20 }; /* "-00001-of-00003.gguf" */
+
+/* Reads number and count out of such a name; false for any other name. */
+static bool part_name(const char *path, uint32_t *number, uint32_t *count)
+{
+    size_t length = strlen(path);
+    if (length < PART_SUFFIX)
+        return false;
+    const char *suffix = path + length - PART_SUFFIX;
+    static const char pattern[] = "-#####-of-#####.gguf";
+    for (int i = 0; i < PART_SUFFIX; i++)
+        if (pattern[i] == '#' ? suffix[i] < '0' || suffix[i] > '9' : suffix[i] != pattern[i])
+            return false;
+    *number = (uint32_t)strtoul(suffix + 1, NULL, 10);
+    *count = (uint32_t)strtoul(suffix + 10, NULL, 10);
+    return true;
+}
+
+static bool read_parts(const char *path, uint64_t count, struct gguf *gguf, struct error *err)
+{
+    size_t length = strlen(path) - PART_SUFFIX, size = strlen(path) + 1;
+    char *name = malloc(size);
+    if (name == NULL)
+        return fail(err, STATUS_IO, "out of memory: the name of a part");
+    bool ok = true;
+    for (uint32_t i = 0; i < count && ok; i++) {
+        struct gguf_part part;
+        snprintf(name, size, "%.*s-%05" PRIu32 "-of-%05" PRIu64 ".gguf", (int)length, path, i + 1, count);
+        ok = gguf_read_part(name, i, gguf->file_bytes, gguf, &part, err);
+        if (ok && (part.split_no != i || part.split_count != count))
+            ok = fail(err, STATUS_INPUT,
+                      "%s: split.no is %" PRIu64 " and split.count %" PRIu64 ": expected %" PRIu32 " and %" PRIu64,
+                      name, part.split_no, part.split_count, i, count);
+        if (ok)
+            gguf->file_bytes += part.file_bytes;
+    }
+    free(name);
+    return ok;
+}
+
+struct named {
+    const char *name;
+    size_t index;
+};
+
+static int compare_named(const void *left, const void *right)
+{
+    const struct named *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/* Sorts, and gives the later one of the first two that share a name, or SIZE_MAX. */
+static size_t first_duplicate(struct named *names, size_t count)
+{
+    qsort(names, count, sizeof *names, compare_named);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(names[i - 1].name, names[i].name) == 0)
+            return names[i].index;
+    return SIZE_MAX;
+}
+
+static int compare_offset(const void *left, const void *right)
+{
+    const struct gguf_tensor *a = left, *b = right;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* What only all keys and tensors together show. Leaves the tensors in the order of their data. */
+static bool check_all(const char *path, struct gguf *gguf, struct error *err)
+{
+    size_t count = gguf->value_count > gguf->tensor_count ? gguf->value_count : gguf->tensor_count;
+    struct named *names = calloc(count + 1, sizeof *names);
+    if (names == NULL)
+        return fail(err, STATUS_IO, "out of memory: %zu names", count);
+    for (size_t i = 0; i < gguf->value_count; i++)
+        names[i] = (struct named){gguf_text(gguf, gguf->values[i].key), i};
+    size_t twice = first_duplicate(names, gguf->value_count);
+    if (twice != SIZE_MAX) {
+        free(names);
+        return fail(err, STATUS_INPUT, "%s: offset %" PRIu64 ": the key \"%s\" stands there a second time", path,
+                    gguf->values[twice].position, gguf_text(gguf, gguf->values[twice].key));
+    }
+    for (size_t i = 0; i < gguf->tensor_count; i++)
+        names[i] = (struct named){gguf_text(gguf, gguf->tensors[i].name), i};
+    twice = first_duplicate(names, gguf->tensor_count);
+    free(names);
+    if (twice != SIZE_MAX)
+        return fail(err, STATUS_INPUT, "%s: part %" PRIu32 ", offset %" PRIu64 ": a second tensor \"%s\"", path,
+                    gguf->tensors[twice].part + 1, gguf->tensors[twice].position,
+                    gguf_text(gguf, gguf->tensors[twice].name));
+    if (gguf->tensor_count > 0)
+        qsort(gguf->tensors, gguf->tensor_count, sizeof *gguf->tensors, compare_offset);
+    for (size_t i = 1; i < gguf->tensor_count; i++) {
+        const struct gguf_tensor *a = &gguf->tensors[i - 1], *b = &gguf->tensors[i];
+        if (a->offset + a->bytes > b->offset)
+            return fail(err, STATUS_INPUT,
+                        "%s: part %" PRIu32 ", offset %" PRIu64 ": tensor \"%s\" overlaps tensor \"%s\"", path,
+                        b->part + 1, b->position, gguf_text(gguf, b->name), gguf_text(gguf, a->name));
+    }
+    const struct gguf_value *total = gguf_find(gguf, 0, "split.tensors.count");
+    if (total != NULL && (total->kind != GGUF_NUMBER || total->number != gguf->tensor_count))
+        return fail(err, STATUS_INPUT, "%s: offset %" PRIu64 ": split.tensors.count is not %zu, as found", path,
+                    total->position, gguf->tensor_count);
+    return true;
+}
+
+bool gguf_read(const char *path, struct gguf *gguf, struct error *err)
+{
+    struct gguf_part part;
+    uint32_t number, count;
+    *gguf = (struct gguf){0};
+    if (!gguf_read_part(path, 0, 0, gguf, &part, err))
+        return false;
+    gguf->file_bytes = part.file_bytes;
+    if (part.split_count > 1) {
+        if (!part_name(path, &number, &count) || count != part.split_count || number != part.split_no + 1)
+            return fail(err, STATUS_INPUT,
+                        "%s: this is part %" PRIu64 " of %" PRIu64 ": expected a name that ends in -%05" PRIu64
+                        "-of-%05" PRIu64 ".gguf",
+                        path, part.split_no + 1, part.split_count, part.split_no + 1, part.split_count);
+        gguf_free(gguf);
+        if (!read_parts(path, count, gguf, err))
+            return false;
+    }
+    return check_all(path, gguf, err);
+}
+
+/* ---- Blocks ---- */
+
+/* In the order of the model's blocks. */
+enum section { SECTION_EMBEDDING, SECTION_LAYERS, SECTION_NORM, SECTION_OUTPUT, SECTION_OTHER };
+
+enum { EXPERT_SHARED = -1, EXPERT_STACKED = INT32_MAX }; /* stacked: all experts of a layer in one tensor */
+
+/* A tensor and the block that it belongs to. */
+struct member {
+    const struct gguf_tensor *tensor;
+    enum section section;
+    int32_t layer, expert;
+};
+
+static bool starts(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* At most 9 digits and a dot: moves *text behind it. */
+static bool take_index(const char **text, int32_t *index)
+{
+    int32_t value = 0;
+    const char *digit = *text;
+    for (; *digit >= '0' && *digit <= '9' && digit - *text < 9; digit++)
+        value = value * 10 + (*digit - '0');
+    if (digit == *text || *digit != '.')
+        return false;
+    *index = value;
+    *text = digit + 1;
+    return true;
+}
+
+/* "blk.3.ffn_up_exps.weight" is a matrix of all experts, "blk.3.ffn_up.5.weight" that of one (files of early 2024). */
+static void classify(const char *name, struct member *member)
+{
+    const char *rest = name + strlen("blk.");
+    member->layer = -1;
+    member->expert = EXPERT_SHARED;
+    if (starts(name, "token_embd."))
+        member->section = SECTION_EMBEDDING;
+    else if (starts(name, "output_norm."))
+        member->section = SECTION_NORM;
+    else if (starts(name, "output."))
+        member->section = SECTION_OUTPUT;
+    else if (starts(name, "blk.") && take_index(&rest, &member->layer)) {
+        member->section = SECTION_LAYERS;
+        if (strstr(rest, "_exps.") != NULL) {
+            member->expert = EXPERT_STACKED;
+            return;
+        }
+        static const char *const single[] = {"ffn_gate.", "ffn_up.", "ffn_down."};
+        for (size_t i = 0; i < sizeof single / sizeof single[0]; i++) {
+            const char *index = rest + strlen(single[i]);
+            if (starts(rest, single[i]) && take_index(&index, &member->expert))
+                return;
+        }
+    } else
+        member->section = SECTION_OTHER;
+}
+
+static int compare_members(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    if (a->section != b->section)
+        return a->section < b->section ? -1 : 1;
+    if (a->layer != b->layer)
+        return a->layer < b->layer ? -1 : 1;
+    if (a->expert != b->expert)
+        return a->expert < b->expert ? -1 : 1;
+    return compare_offset(a->tensor, b->tensor);
+}
+
+static bool same_block(const struct member *a, const struct member *b)
+{
+    return a->section == b->section && a->layer == b->layer && a->expert == b->expert;
+}
+
+struct grouping {
+    const struct gguf *gguf;
+    struct model *model;
+    bool tied;
+    struct error *err;
+};
+
+/* Vectors are added or scaled with; matrices are multiplied with, but in the embedding only when it is the output head
+ * too, and in a block that nothing is known about not for all we know. */
+static bool multiplies(const struct grouping *grouping, const struct member *member)
+{
+    if (member->section == SECTION_OTHER || (member->section == SECTION_EMBEDDING && !grouping->tied))
+        return false;
+    return member->tensor->dim_count >= 2;
+}
+
+static bool add_whole(struct grouping *grouping, const struct member *members, size_t count)
+{
+    static const enum block_kind kinds[] = {BLOCK_EMBEDDING, BLOCK_LAYER, BLOCK_NORM, BLOCK_OUTPUT, BLOCK_OTHER};
+    static const char *const names[] = {"token_embd", "layer", "output_norm", "output", "other"};
+    struct model *model = grouping->model;
+    enum section section = members->section;
+    enum block_kind kind = members->expert == EXPERT_SHARED ? kinds[section] : BLOCK_EXPERT;
+    char name[MODEL_BLOCK_NAME_MAX + 1];
+    if (kind == BLOCK_EXPERT)
+        snprintf(name, sizeof name, "expert%" PRId32 ".%" PRId32, members->layer, members->expert);
+    else if (kind == BLOCK_LAYER)
+        snprintf(name, sizeof name, "layer%" PRId32, members->layer);
+    else
+        snprintf(name, sizeof name, "%s", names[section]);
+    if (!model_add_block(model, name, kind, members->layer, members->expert, grouping->err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct gguf_tensor *tensor = members[i].tensor;
+        if (!model_add_extent(model, tensor->offset, tensor->bytes, grouping->err) ||
+            (multiplies(grouping, &members[i]) &&
+             !model_add_matter(model, tensor->type, tensor->elements, grouping->err)))
+            return false;
+        /* One row for the one token that is looked up. */
+        if (section == SECTION_EMBEDDING && !grouping->tied)
+            model->blocks[model->block_count - 1].compute_bytes += tensor->bytes / (tensor->elements / tensor->dims[0]);
+    }
+    return true;
+}
+
+/* How many experts a stacked tensor holds: its last dimension. */
+static uint64_t stacked_experts(const struct gguf_tensor *tensor)
+{
+    return tensor->dims[tensor->dim_count - 1];
+}
+
+/* Expert e is slice e of each of the layer's stacked tensors. */
+static bool add_stacked(struct grouping *grouping, const struct member *members, size_t count)
+{
+    struct model *model = grouping->model;
+    uint64_t experts = stacked_experts(members->tensor);
+    for (size_t i = 0; i < count; i++) {
+        const struct gguf_tensor *tensor = members[i].tensor;
+        if (stacked_experts(tensor) != experts || tensor->bytes % experts != 0)
+            return fail(grouping->err, STATUS_INPUT,
+                        "part %" PRIu32 ", offset %" PRIu64 ": tensor \"%s\" holds %" PRIu64 " experts in %" PRIu64
+                        " bytes: expected %" PRIu64 " of equal size, as in \"%s\"",
+                        tensor->part + 1, tensor->position, gguf_text(grouping->gguf, tensor->name),
+                        stacked_experts(tensor), tensor->bytes, experts,
+                        gguf_text(grouping->gguf, members->tensor->name));
+    }
+    for (uint64_t e = 0; e < experts; e++) {
+        char name[MODEL_BLOCK_NAME_MAX + 1];
+        snprintf(name, sizeof name, "expert%" PRId32 ".%" PRIu64, members->layer, e);
+        if (!model_add_block(model, name, BLOCK_EXPERT, members->layer, (int32_t)e, grouping->err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            const struct gguf_tensor *tensor = members[i].tensor;
+            uint64_t bytes = tensor->bytes / experts;
+            if (!model_add_extent(model, tensor->offset + e * bytes, bytes, grouping->err) ||
+                (tensor->dim_count >= 3 &&
+                 !model_add_matter(model, tensor->type, tensor->elements / experts, grouping->err)))
+                return false;
+        }
+    }
+    if (experts > grouping->model->shape.experts)
+        grouping->model->shape.experts =
+            (uint32_t)experts; /* at most MODEL_BLOCKS_MAX, or there were too many blocks */
+    return true;
+}
+
+/* What the tensors say of the shape. */
+static void observe(const struct gguf *gguf, struct model *model, bool *tied)
+{
+    bool output = false, embedding = false;
+    for (size_t i = 0; i < gguf->tensor_count; i++) {
+        const struct gguf_tensor *tensor = &gguf->tensors[i];
+        const char *name = gguf_text(gguf, tensor->name);
+        output |= strcmp(name, "output.weight") == 0;
+        model->shape.gated |=
+            starts(name, "blk.") && strstr(name, ".ffn_gate") != NULL && strstr(name, ".ffn_gate_inp") == NULL;
+        model->shape.qk_norm |= starts(name, "blk.") && strstr(name, ".attn_q_norm.") != NULL;
+        if (strcmp(name, "token_embd.weight") == 0) {
+            embedding = true;
+            if (model->shape.vocab == 0 && tensor->dim_count >= 2 && tensor->dims[1] <= SHAPE_MAX)
+                model->shape.vocab = (uint32_t)tensor->dims[1];
+        }
+    }
+    *tied = model->shape.tied = embedding && !output;
+}
+
+static bool group(const struct gguf *gguf, struct model *model, struct error *err)
+{
+    struct grouping grouping = {.gguf = gguf, .model = model, .err = err};
+    size_t count = gguf->tensor_count;
+    observe(gguf, model, &grouping.tied);
+    struct member *members = calloc(count + 1, sizeof *members);
+    if (members == NULL)
+        return fail(err, STATUS_IO, "out of memory: %zu tensors", count);
+    for (size_t i = 0; i < count; i++) {
+        members[i].tensor = &gguf->tensors[i];
+        classify(gguf_text(gguf, gguf->tensors[i].name), &members[i]);
+    }
+    qsort(members, count, sizeof *members, compare_members);
+    bool ok = true;
+    for (size_t first = 0, next; first < count && ok; first = next) {
+        for (next = first + 1; next < count && same_block(&members[first], &members[next]);)
+            next++;
+        ok = members[first].expert == EXPERT_STACKED ? add_stacked(&grouping, &members[first], next - first)
+                                                     : add_whole(&grouping, &members[first], next - first);
+    }
+    free(members);
+    return ok;
+}
+
+/* The file's name without folders and ending. */
+static void name_of(const char *path, char *out, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "%s", slash != NULL ? slash + 1 : path);
+    size_t length = strlen(out);
+    if (length > 5 && strcmp(out + length - 5, ".gguf") == 0)
+        out[length - 5] = '\0';
+}
+
+bool model_from_gguf(const char *path, struct model *model, struct error *err)
+{
+    struct gguf gguf;
+    char name[sizeof model->name];
+    name_of(path, name, sizeof name);
+    model_start(model, name, "");
+    bool ok = gguf_read(path, &gguf, err) && gguf_metadata(path, &gguf, model, err);
+    if (ok && !(group(&gguf, model, err) && (model->file_bytes = gguf.file_bytes, model_finish(model, err))))
+        ok = fail_in(err, "%s", path);
+    gguf_free(&gguf);
+    if (!ok)
+        model_free(model);
+    return ok;
+}

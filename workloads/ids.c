@@ -1,0 +1,109 @@
+/* The format `ids`: one decimal block id a line, each a step. A line "*" separates sections and is skipped, an empty
+ * line too. It marks no tokens.
+ *
+ * Such traces have many millions of lines, so the bytes are read as they come, without cutting lines first. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "workloads/reader.h"
+
+enum place { LINE_START, IN_NUMBER, LINE_END };
+
+struct cursor {
+    struct reading *reading;
+    enum place place;
+    uint64_t number; /* IN_NUMBER */
+    uint64_t line;   /* from 1 */
+};
+
+static bool misplaced(const struct cursor *cursor, const char *c, const char *end, const char *expected,
+                      struct error *err)
+{
+    const char *newline = memchr(c, '\n', (size_t)(end - c));
+    const size_t length = (size_t)((newline != NULL ? newline : end) - c);
+    return fail(err, STATUS_INPUT, "%s:%" PRIu64 ": found \"%.*s\", expected %s", cursor->reading->input->path,
+                cursor->line, (int)(length < 40 ? length : 40), c, expected);
+}
+
+static bool end_number(struct cursor *cursor, struct error *err)
+{
+    cursor->place = LINE_END;
+    return reader_add_numbered(cursor->reading, cursor->number, err) ||
+           fail_in(err, "%s:%" PRIu64, cursor->reading->input->path, cursor->line);
+}
+
+/* The digits at c, more of which may follow in the next chunk; returns the end of them, NULL when there are too many.
+ */
+static const char *take_digits(struct cursor *cursor, const char *c, const char *end)
+{
+    uint64_t number = cursor->number;
+    for (; c < end && *c >= '0' && *c <= '9'; c++) {
+        const uint64_t digit = (uint64_t)(*c - '0');
+        if (number > UINT64_MAX / 10 || number * 10 > UINT64_MAX - digit)
+            return NULL;
+        number = number * 10 + digit;
+    }
+    cursor->number = number;
+    return c;
+}
+
+static bool take_chunk(struct cursor *cursor, const char *c, const char *end, struct error *err)
+{
+    while (c < end) {
+        if (*c >= '0' && *c <= '9' && cursor->place != LINE_END) {
+            if (cursor->place == LINE_START)
+                cursor->number = 0;
+            cursor->place = IN_NUMBER;
+            const char *behind = take_digits(cursor, c, end);
+            if (behind == NULL)
+                return misplaced(cursor, c, end, "a block id below 2^64", err);
+            c = behind;
+            continue;
+        }
+        if (cursor->place == IN_NUMBER && !end_number(cursor, err))
+            return false;
+        if (*c == '\n') {
+            cursor->line++;
+            cursor->place = LINE_START;
+        } else if (*c == '*' && cursor->place == LINE_START) {
+            cursor->place = LINE_END;
+        } else if (!is_blank(*c) && *c != '\r') {
+            return misplaced(cursor, c, end, "one block id a line, a decimal number", err);
+        }
+        c++;
+    }
+    return true;
+}
+
+static bool take_stream(struct cursor *cursor, struct stream *stream, struct error *err)
+{
+    const char *data;
+    size_t size;
+    for (bool first = true;; first = false) {
+        if (!stream_next(stream, &data, &size, err))
+            return false;
+        if (size == 0)
+            return cursor->place != IN_NUMBER || end_number(cursor, err);
+        const bool bom = first && size >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0;
+        if (!take_chunk(cursor, data + (bom ? 3 : 0), data + size, err))
+            return false;
+    }
+}
+
+bool ids_read(struct reading *reading, struct error *err)
+{
+    struct stream *stream;
+    struct cursor cursor = {.reading = reading, .line = 1};
+    if (!reader_needs_model(reading, "ids", err) || !reader_open_unmarked(reading, err) ||
+        !stream_open(reading->input->path, &stream, err))
+        return false;
+    const bool ok = take_stream(&cursor, stream, err);
+    stream_close(stream);
+    return ok && reader_build_numbered(reading, err);
+}
+
+bool ids_matches(const char *head, size_t size)
+{
+    (void)size;
+    return reader_head_shape(head).digits;
+}

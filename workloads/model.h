@@ -1,0 +1,121 @@
+/* A model as the loader sees it: blocks with sizes, where they lie in the file, and what computing with them costs.
+ *
+ * A block is the unit of loading and eviction. It lies in one or more extents of the file: an expert's three matrices
+ * are slices of three tensors, far apart. Block ids are dense and ordered as a token uses them: embedding, then for
+ * each layer its shared block and its experts, then the final norm and the output head. Where embedding and output are
+ * tied there is one block for both. */
+#ifndef POCKETLOAD_WORKLOADS_MODEL_H
+#define POCKETLOAD_WORKLOADS_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "policies/policy.h"
+#include "workloads/quant.h"
+
+struct extent {
+    uint64_t offset_bytes, bytes; /* in the file (of a split file: as if the parts followed one another) */
+};
+
+/* The weights of one type that a block multiplies with. */
+struct matter {
+    uint32_t type;     /* enum tensor_type */
+    uint64_t elements; /* weights that take part in matrix products: 2 flops each a token */
+};
+
+struct block {
+    uint64_t bytes; /* sum of its extents */
+    uint32_t first_extent, extent_count;
+    uint32_t first_matter, matter_count;
+    uint64_t compute_bytes; /* what one token's pass reads of it: all, or one row of an embedding; model_finish sets
+                               it to all where a builder left 0 */
+    int32_t layer;          /* -1: none */
+    int32_t expert;         /* -1: none */
+    enum block_kind kind;
+    uint32_t name; /* offset in model.names */
+};
+
+/* The numbers of a transformer. All 0 for a model that is only a list of blocks. */
+struct shape {
+    uint32_t layers, width, vocab, heads, kv_heads, head_size, ffn;
+    uint32_t experts, experts_used, expert_ffn; /* 0: dense */
+    uint32_t shared_ffn;                        /* width of an expert that all tokens use; 0: none */
+    bool tied;                                  /* one matrix for embedding and output */
+    bool gated;                                 /* three FFN matrices, else two */
+    bool qk_norm;
+};
+
+enum { MODEL_BLOCKS_MAX = 1 << 20 };
+
+struct model {
+    char name[128];
+    char quant[32]; /* "q4_0", or "" where it is not known */
+    struct shape shape;
+    uint32_t block_count, extent_count, matter_count;
+    struct block *blocks;
+    struct policy_block *policy_blocks; /* the same blocks as policies see them */
+    struct extent *extents;
+    struct matter *matters;
+    char *names;
+    uint64_t names_bytes;
+    uint64_t weights_bytes;      /* sum of all blocks */
+    uint64_t file_bytes;         /* with headers and padding; weights_bytes for a list */
+    uint64_t kv_bytes_per_token; /* KV cache in f16; 0 without a shape */
+    uint32_t *name_slots;        /* names to ids, for model_find: open addressing, 0 = empty, else id + 1 */
+    uint32_t name_slot_count;    /* a power of two, or 0 before model_finish */
+    struct {
+        size_t blocks, extents, matters, names;
+    } capacity; /* while it is built */
+};
+
+enum { MODEL_BLOCK_NAME_MAX = 63, SHAPE_MAX = 1 << 24 }; /* of a name in bytes; of each number of a shape */
+
+/* What a [model] section says. Strings belong to the caller and may be NULL. */
+struct model_spec {
+    const char *name;   /* for messages and records */
+    const char *blocks; /* "256 x 1MiB" or "embed:512MB layer1:768MB"; a name gives the kind: embed..., norm..., layerN,
+                           expertL.E, lm_head / output..., else other */
+    const char *file;   /* a GGUF file */
+    bool has_shape;     /* a profile with numbers */
+    struct shape shape;
+    enum quant quant;
+};
+
+/* Builds a model; exactly one of blocks, file and has_shape is given. The model owns its memory. STATUS_USAGE for a bad
+ * list or shape, STATUS_INPUT for a bad file, STATUS_IO for an unreadable one. */
+bool model_build(const struct model_spec *spec, struct model *model, struct error *err);
+
+/* The three ways, each in a file of its own. */
+bool model_from_blocks(const char *name, const char *blocks, struct model *model, struct error *err);
+bool model_from_shape(const char *name, const struct shape *shape, enum quant quant, struct model *model,
+                      struct error *err);
+bool model_from_gguf(const char *path, struct model *model, struct error *err);
+
+void model_free(struct model *model);
+
+static inline const char *model_block_name(const struct model *model, block_id b)
+{
+    return model->names + model->blocks[b].name;
+}
+
+/* The block of that name (or of that decimal id), else BLOCK_NONE. `model` is a const struct model *: fits policy_bind.
+ */
+block_id model_find(const void *model, const char *name);
+
+/* Incremental construction, used by all builders and by trace readers that bring their own sizes.
+ * model_start on a zeroed or uninitialised struct; then for each block model_add_block followed by model_add_extent and
+ * model_add_matter for it; model_finish computes the sums, policy_blocks, and trims. On failure call model_free.
+ *
+ * An extent that begins where the block's last one ends is joined to it; matter of a type that the block has is added
+ * to it. model_finish keeps a file_bytes or kv_bytes_per_token that the builder has set, else the first becomes
+ * weights_bytes, and the second follows from the shape: layers * kv_heads * head_size * 2 (K and V) * 2 bytes. */
+void model_start(struct model *model, const char *name, const char *quant);
+bool model_add_block(struct model *model, const char *name, enum block_kind kind, int32_t layer, int32_t expert,
+                     struct error *err);
+bool model_add_extent(struct model *model, uint64_t offset_bytes, uint64_t bytes, struct error *err);
+bool model_add_matter(struct model *model, uint32_t type, uint64_t elements, struct error *err);
+/* STATUS_INPUT when there is no block, a block of 0 bytes, two of one name, or a sum that overflows. */
+bool model_finish(struct model *model, struct error *err);
+
+#endif

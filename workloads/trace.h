@@ -1,0 +1,120 @@
+/* A compiled workload: steps, the blocks that each uses, what they compute, and where tokens end.
+ *
+ * The trace comes first: it is made before the clock starts and never changes, so every policy sees the same. It is
+ * stored compactly: 4 bytes a use, 4 a step, 4 a step's work, and steps that repeat token after token once. */
+#ifndef POCKETLOAD_WORKLOADS_TRACE_H
+#define POCKETLOAD_WORKLOADS_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "workloads/model.h"
+
+/* A use is a block id with two marks. */
+#define USE_BLOCK 0x3fffffffu
+#define USE_AGAIN 0x40000000u  /* the step named this block before: told to the policy, not counted as an access */
+#define USE_UNSEEN 0x80000000u /* a runtime cannot foresee it: hidden from prefetchers */
+
+enum phase { PHASE_LOAD, PHASE_PREFILL, PHASE_DECODE, PHASE_IDLE, PHASES };
+extern const char *const phase_names[PHASES]; /* "load", "prefill", "decode", "idle" */
+
+struct work_term {
+    uint32_t type; /* enum tensor_type: which rate applies */
+    uint64_t flops, flops_per_context;
+};
+
+/* What a step computes. With c = tokens in the context when the token starts:
+ * flops of a type = flops + c * flops_per_context; bytes = bytes + c * bytes_per_context. */
+struct work {
+    int64_t fixed_ns; /* >= 0: a measured time, used as it is; -1: roofline of the terms below */
+    uint64_t bytes, bytes_per_context;
+    uint32_t first_term, term_count;
+};
+
+/* `repeat` tokens, one after the other, that run the same steps. */
+struct segment {
+    uint32_t first_step, step_count; /* step_count may be 0 (an idle time alone) */
+    uint32_t repeat;
+    uint32_t token;          /* number of the first of them, as records show it */
+    enum phase phase;        /* PHASE_PREFILL or PHASE_DECODE */
+    uint32_t context_first;  /* tokens in the context before the first of them */
+    uint32_t context_growth; /* tokens that each of them adds: the prompt's length, or 1 */
+    int64_t idle_ns;         /* a pause before the first of them */
+    uint64_t activation_bytes;
+};
+
+struct trace {
+    char name[128];
+    uint32_t block_count; /* of the model that it was compiled for */
+    uint32_t use_count, step_count, work_count, term_count, segment_count;
+    uint32_t *uses;
+    uint32_t *step_first; /* step s uses uses[step_first[s]] .. uses[step_first[s+1]-1]; NULL: use s alone */
+    uint32_t *step_work;  /* index into works; NULL: step s has work 0, or none when work_count is 0 */
+    struct work *works;
+    struct work_term *terms;
+    struct segment *segments;
+    bool counts_tokens; /* false: the trace marks no tokens; all of it is token 0 */
+    uint64_t kv_bytes_per_token;
+    /* Filled in by trace_finish: */
+    uint64_t access_count; /* first uses, over all repetitions */
+    uint64_t token_count;  /* over all segments */
+    uint64_t accessed_bytes;
+    uint64_t step_bytes_max; /* largest sum of distinct block sizes of one step */
+    uint64_t
+        cycle_bytes; /* largest sum of distinct block sizes of one token of a decode segment (of all, without one) */
+    uint64_t working_set_bytes; /* sum of the sizes of all blocks used */
+};
+
+static inline uint32_t trace_step_begin(const struct trace *trace, uint32_t step)
+{
+    return trace->step_first ? trace->step_first[step] : step;
+}
+
+/* ---- Building ----
+ * trace_start on any struct; add segments, steps and uses in order; trace_finish; on failure trace_abandon.
+ * Every step has at least one use and belongs to a segment. All adders fail with STATUS_INPUT over 2^32-2 uses or steps
+ * and for a block over MODEL_BLOCKS_MAX, STATUS_IO without memory. */
+struct trace_builder {
+    struct trace *trace;
+    size_t uses_capacity, steps_capacity, works_capacity, terms_capacity, segments_capacity, work_steps_capacity;
+    bool plain_steps;     /* every step so far has one use */
+    bool plain_work;      /* every step so far has work 0 */
+    uint32_t *seen;       /* for each block, the number of the last step that named it, from 1; 0: none */
+    size_t seen_capacity; /* of `seen`, all initialised */
+    uint32_t *work_slots; /* finds equal works: open addressing, 0 = empty, else index + 1 */
+    size_t work_slot_count;
+};
+bool trace_start(struct trace_builder *builder, struct trace *trace, const char *name, struct error *err);
+
+/* Opens a segment: all steps until the next belong to it. Fields first_step and step_count are set by the builder. */
+bool trace_add_segment(struct trace_builder *builder, const struct segment *segment, struct error *err);
+
+/* Opens a step with the given work (index from trace_add_work, or 0 when there are none). */
+bool trace_add_step(struct trace_builder *builder, uint32_t work, struct error *err);
+
+/* Gives a step that was added before another work. */
+bool trace_set_work(struct trace_builder *builder, uint32_t step, uint32_t work, struct error *err);
+
+/* Adds a use to the open step; `flags` is 0 or USE_UNSEEN; USE_AGAIN is set by the builder. */
+bool trace_add_use(struct trace_builder *builder, block_id block, uint32_t flags, struct error *err);
+
+/* Adds a work, or finds an equal one: the works of a long trace are few. fixed_ns is -1 for a roofline. */
+bool trace_add_work(struct trace_builder *builder, int64_t fixed_ns, uint64_t bytes, uint64_t bytes_per_context,
+                    const struct work_term *terms, uint32_t term_count, uint32_t *work, struct error *err);
+
+/* The part of total_ns that step i of n gets when its steps share it equally: the parts sum up to total_ns. */
+int64_t trace_share_ns(int64_t total_ns, uint32_t i, uint32_t n);
+
+/* Checks every id against the model, computes the sums, sets kv_bytes_per_token to the model's where tokens are
+ * counted. An empty trace is STATUS_INPUT. On success the builder is spent. */
+bool trace_finish(struct trace_builder *builder, const struct model *model, struct error *err);
+void trace_abandon(struct trace_builder *builder); /* frees the builder and the trace, after a failure */
+
+void trace_free(struct trace *trace);
+
+/* How often steps name each block (first uses), over the whole trace: heat[block_count]. */
+void trace_heat(const struct trace *trace, uint64_t *heat);
+
+#endif

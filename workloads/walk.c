@@ -1,0 +1,202 @@
+/* The steps of a pass over a model, and their work. */
+#include "workloads/walk.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The output head of a tied model is its embedding, named by two steps: so there is room for each block twice. */
+static bool reserve_walk(struct walk *walk, const struct model *model, struct error *err)
+{
+    *walk = (struct walk){.model = model};
+    walk->steps = calloc((size_t)model->block_count + 2, sizeof *walk->steps);
+    walk->blocks = calloc((size_t)model->block_count * 2, sizeof *walk->blocks);
+    if (walk->steps != NULL && walk->blocks != NULL)
+        return true;
+    walk_free(walk);
+    return fail(err, STATUS_IO, "out of memory: %" PRIu32 " blocks", model->block_count);
+}
+
+void walk_free(struct walk *walk)
+{
+    free(walk->steps);
+    free(walk->blocks);
+    *walk = (struct walk){0};
+}
+
+static bool has_experts(const struct model *model)
+{
+    for (uint32_t b = 0; b < model->block_count; b++)
+        if (model->blocks[b].kind == BLOCK_EXPERT)
+            return true;
+    return false;
+}
+
+/* Where a block goes: its layer's step, the embedding's, or the head's. */
+static bool in_embedding(const struct block *block)
+{
+    return block->kind == BLOCK_EMBEDDING;
+}
+
+static bool in_head(const struct block *block, bool tied)
+{
+    return block->layer < 0 && block->kind != BLOCK_EXPERT && (tied || !in_embedding(block));
+}
+
+static void add_steps_outside(struct walk *walk, enum walk_kind kind, bool tied, uint32_t *fill)
+{
+    struct walk_step step = {.kind = kind, .layer = -1, .first = *fill};
+    const struct model *model = walk->model;
+    /* The norm comes before a tied output. */
+    for (int embeddings = 0; embeddings < 2; embeddings++)
+        for (uint32_t b = 0; b < model->block_count; b++) {
+            const struct block *block = &model->blocks[b];
+            const bool member = kind == WALK_HEAD ? in_head(block, tied) : in_embedding(block);
+            if (member && in_embedding(block) == (embeddings == 1))
+                walk->blocks[(*fill)++] = b;
+        }
+    step.count = *fill - step.first;
+    if (step.count > 0)
+        walk->steps[walk->step_count++] = step;
+}
+
+struct keyed_block {
+    int32_t layer;
+    bool expert;
+    block_id b;
+};
+
+/* By layer, shared blocks before experts, then by id: a total order. */
+static int compare_keyed(const void *a, const void *b)
+{
+    const struct keyed_block *x = a, *y = b;
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    if (x->expert != y->expert)
+        return x->expert ? 1 : -1;
+    return x->b < y->b ? -1 : x->b > y->b;
+}
+
+static bool add_layer_steps(struct walk *walk, uint32_t *fill, struct error *err)
+{
+    const struct model *model = walk->model;
+    struct keyed_block *keyed = calloc(model->block_count, sizeof *keyed);
+    if (keyed == NULL)
+        return fail(err, STATUS_IO, "out of memory: %" PRIu32 " blocks", model->block_count);
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < model->block_count; b++) {
+        const struct block *block = &model->blocks[b];
+        if (!in_embedding(block) && (block->layer >= 0 || block->kind == BLOCK_EXPERT))
+            keyed[count++] = (struct keyed_block){block->layer, block->kind == BLOCK_EXPERT, b};
+    }
+    qsort(keyed, count, sizeof *keyed, compare_keyed);
+    for (uint32_t i = 0; i < count;) {
+        struct walk_step step = {.kind = WALK_LAYER, .layer = keyed[i].layer, .first = *fill};
+        for (; i < count && keyed[i].layer == step.layer; i++) {
+            walk->blocks[(*fill)++] = keyed[i].b;
+            step.count += !keyed[i].expert;
+            step.expert_no += keyed[i].expert;
+        }
+        step.experts = step.first + step.count;
+        walk->steps[walk->step_count++] = step;
+    }
+    free(keyed);
+    return true;
+}
+
+bool walk_init(struct walk *walk, const struct model *model, struct error *err)
+{
+    uint32_t fill = 0;
+    if (!reserve_walk(walk, model, err))
+        return false;
+    if (!work_has_shape(model) && !has_experts(model)) {
+        for (uint32_t b = 0; b < model->block_count; b++) {
+            walk->blocks[b] = b;
+            walk->steps[walk->step_count++] =
+                (struct walk_step){.kind = WALK_BLOCK, .layer = -1, .first = b, .count = 1};
+        }
+        return true;
+    }
+    add_steps_outside(walk, WALK_EMBEDDING, false, &fill);
+    if (!add_layer_steps(walk, &fill, err)) {
+        walk_free(walk);
+        return false;
+    }
+    add_steps_outside(walk, WALK_HEAD, model->shape.tied, &fill);
+    return true;
+}
+
+struct pass walk_prefill(const struct workload_spec *spec)
+{
+    return (struct pass){PHASE_PREFILL, spec->prompt_tokens, spec->prompt_compute_ns};
+}
+
+struct pass walk_decode(const struct workload_spec *spec)
+{
+    return (struct pass){PHASE_DECODE, 1, spec->compute_per_token_ns};
+}
+
+bool walk_open_segment(const struct walk *walk, const struct pass *pass, struct trace_builder *builder, uint32_t token,
+                       uint32_t context, uint32_t repeat, struct error *err)
+{
+    struct segment segment = {.repeat = repeat,
+                              .token = token,
+                              .phase = pass->phase,
+                              .context_first = context,
+                              .context_growth = pass->tokens};
+    return work_activation_bytes(walk->model, pass->tokens, &segment.activation_bytes, err) &&
+           trace_add_segment(builder, &segment, err);
+}
+
+bool walk_sum(const struct walk *walk, uint32_t i, const struct pass *pass, struct work_sum *sum, struct error *err)
+{
+    const struct walk_step *step = &walk->steps[i];
+    /* Of a prompt, only the last token's logits are wanted. */
+    const uint64_t tokens = step->kind == WALK_HEAD ? 1 : pass->tokens;
+    sum->bytes = sum->bytes_per_context = 0;
+    sum->term_count = 0;
+    for (uint32_t j = step->first; j < step->first + step->count; j++)
+        if (!(step->kind == WALK_EMBEDDING ? work_add_rows(sum, walk->model, walk->blocks[j], tokens, err)
+                                           : work_add_block(sum, walk->model, walk->blocks[j], tokens, false, err)))
+            return false;
+    if (step->kind != WALK_LAYER)
+        return true;
+    return pass->phase == PHASE_PREFILL ? work_add_attention_prefill(sum, walk->model, pass->tokens, err)
+                                        : work_add_attention_decode(sum, walk->model, err);
+}
+
+bool walk_open_step(const struct walk *walk, uint32_t i, const struct pass *pass, const struct work_sum *sum,
+                    enum foresee foresee, struct trace_builder *builder, struct error *err)
+{
+    const struct walk_step *step = &walk->steps[i];
+    uint32_t work;
+    if (pass->time_ns >= 0
+            ? !trace_add_work(builder, trace_share_ns(pass->time_ns, i, walk->step_count), 0, 0, NULL, 0, &work, err)
+            : !work_store(sum, builder, &work, err))
+        return false;
+    if (!trace_add_step(builder, work, err))
+        return false;
+    for (uint32_t j = step->first; j < step->first + step->count; j++)
+        if (!trace_add_use(builder, walk->blocks[j], foresee_flag(foresee, walk->model->blocks[walk->blocks[j]].kind),
+                           err))
+            return false;
+    return true;
+}
+
+bool walk_check(const struct workload_spec *spec, const struct model *model, struct error *err)
+{
+    const bool moe = spec->kind == WORKLOAD_MOE;
+    if (model == NULL)
+        return fail(err, STATUS_USAGE, "workload kind = %s needs a model: expected [model] profile, file or blocks",
+                    moe ? "moe" : "dense");
+    if (spec->output_tokens == 0)
+        return fail(err, STATUS_USAGE, "output_tokens = 0: expected at least 1");
+    if ((uint64_t)spec->prompt_tokens + spec->output_tokens > UINT32_MAX)
+        return fail(err, STATUS_USAGE, "prompt_tokens + output_tokens is more than %" PRIu32, UINT32_MAX);
+    if (has_experts(model) != moe)
+        return fail(err, STATUS_USAGE,
+                    moe ? "kind = moe: the model \"%s\" has no experts: did you mean kind = dense?"
+                        : "kind = dense: the model \"%s\" has experts: did you mean kind = moe?",
+                    model->name);
+    return true;
+}

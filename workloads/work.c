@@ -1,0 +1,186 @@
+/* The formulas of a transformer's compute.
+ *
+ * Operations: 2 for each weight and token, and the attention over the context: Kaplan et al., "Scaling Laws for Neural
+ * Language Models" (2020), table 1 and appendix; Chowdhery et al., "PaLM" (2022), appendix B. For one token that sees n
+ * positions the attention of a layer takes 2 * n * heads * head_size for the scores and as much for the weighted sum
+ * of values: 4 * n * heads * head_size. Its operands are f16 (the type of the KV cache).
+ *
+ * Bytes: each weight of a step is read once a pass; in decode the keys and values of the context too:
+ * 2 * kv_heads * head_size * 2 bytes a position (f16). In prefill these stay small beside the weights and are left out;
+ * so are norms, activation functions and the softmax everywhere. */
+#include "workloads/work.h"
+
+#include <inttypes.h>
+
+#include "base/units.h"
+
+/* The usual physical batch of llama.cpp (n_ubatch, include/llama.h): a longer prompt goes through in pieces. */
+enum { MICRO_BATCH = 512 };
+
+bool work_has_shape(const struct model *model)
+{
+    return model->shape.layers != 0;
+}
+
+static bool too_large(struct error *err)
+{
+    return fail(err, STATUS_INPUT, "a step of more than 2^63 operations or bytes");
+}
+
+static bool add_flops(struct work_sum *sum, uint32_t type, uint64_t flops, uint64_t per_context, struct error *err)
+{
+    uint32_t i = 0;
+    while (i < sum->term_count && sum->terms[i].type != type)
+        i++;
+    if (i == sum->term_count) {
+        must(i < TENSOR_TYPES_MAX);
+        sum->terms[sum->term_count++] = (struct work_term){.type = type};
+    }
+    struct work_term *term = &sum->terms[i];
+    if (!add(term->flops, flops, &term->flops) ||
+        !add(term->flops_per_context, per_context, &term->flops_per_context) || term->flops > INT64_MAX ||
+        term->flops_per_context > INT64_MAX)
+        return too_large(err);
+    return true;
+}
+
+static bool add_bytes(struct work_sum *sum, uint64_t bytes, struct error *err)
+{
+    return (add(sum->bytes, bytes, &sum->bytes) && sum->bytes <= INT64_MAX) || too_large(err);
+}
+
+bool work_add_block(struct work_sum *sum, const struct model *model, block_id b, uint64_t tokens, bool again,
+                    struct error *err)
+{
+    const struct block *block = &model->blocks[b];
+    if (!again && !add_bytes(sum, block->bytes, err))
+        return false;
+    for (uint32_t i = block->first_matter; i < block->first_matter + block->matter_count; i++) {
+        uint64_t flops;
+        if (!multiply(model->matters[i].elements, 2, &flops) || !multiply(flops, tokens, &flops))
+            return too_large(err);
+        if (!add_flops(sum, model->matters[i].type, flops, 0, err))
+            return false;
+    }
+    return true;
+}
+
+bool work_add_rows(struct work_sum *sum, const struct model *model, block_id b, uint64_t tokens, struct error *err)
+{
+    const struct block *block = &model->blocks[b];
+    uint64_t bytes = block->bytes;
+    if (model->shape.vocab != 0 && !multiply(block->bytes / model->shape.vocab, tokens, &bytes))
+        return too_large(err);
+    return add_bytes(sum, bytes, err);
+}
+
+/* 4 * heads * head_size, each below 2^32. */
+static bool attention_flops(const struct shape *shape, uint64_t positions, uint64_t *flops)
+{
+    return multiply(4, (uint64_t)shape->heads * shape->head_size, flops) && multiply(*flops, positions, flops);
+}
+
+bool work_add_attention_decode(struct work_sum *sum, const struct model *model, struct error *err)
+{
+    const struct shape *shape = &model->shape;
+    uint64_t flops, bytes;
+    if (!work_has_shape(model))
+        return true;
+    /* c positions before it, and the token itself. */
+    if (!attention_flops(shape, 1, &flops) || !multiply(4, (uint64_t)shape->kv_heads * shape->head_size, &bytes) ||
+        !add(sum->bytes_per_context, bytes, &sum->bytes_per_context) || sum->bytes_per_context > INT64_MAX)
+        return too_large(err);
+    return add_flops(sum, TYPE_F16, flops, flops, err);
+}
+
+bool work_add_attention_prefill(struct work_sum *sum, const struct model *model, uint32_t tokens, struct error *err)
+{
+    uint64_t flops;
+    if (!work_has_shape(model))
+        return true;
+    /* Token i of P sees i + 1 positions: P * (P + 1) / 2 in all. */
+    const uint64_t positions = tokens % 2 == 0 ? (uint64_t)(tokens / 2) * ((uint64_t)tokens + 1)
+                                               : (uint64_t)tokens * (((uint64_t)tokens + 1) / 2);
+    return attention_flops(&model->shape, positions, &flops) ? add_flops(sum, TYPE_F16, flops, 0, err) : too_large(err);
+}
+
+bool work_store(const struct work_sum *sum, struct trace_builder *builder, uint32_t *work, struct error *err)
+{
+    return trace_add_work(builder, -1, sum->bytes, sum->bytes_per_context, sum->terms, sum->term_count, work, err);
+}
+
+/* An estimate: with B tokens at once, in f32, the residual stream and its normed copy (2 * width), the widest of what a
+ * layer keeps beside them (gate and up of the FFN, or Q, K and V), and the logits of one token. Runtimes reuse buffers
+ * from layer to layer, so layers do not add up. */
+bool work_activation_bytes(const struct model *model, uint32_t tokens, uint64_t *bytes, struct error *err)
+{
+    const struct shape *shape = &model->shape;
+    const uint64_t batch = tokens < MICRO_BATCH ? tokens : MICRO_BATCH;
+    uint64_t ffn = shape->ffn, heads, wide;
+    *bytes = 0;
+    if (!work_has_shape(model))
+        return true;
+    if (shape->experts != 0 &&
+        (!multiply(shape->experts_used, shape->expert_ffn, &ffn) || !add(ffn, shape->shared_ffn, &ffn)))
+        return too_large(err);
+    if (!multiply((uint64_t)shape->heads + 2 * (uint64_t)shape->kv_heads, shape->head_size, &heads) ||
+        !multiply(2, ffn, &wide))
+        return too_large(err);
+    wide = wide > heads ? wide : heads;
+    if (!add(wide, 2 * (uint64_t)shape->width, &wide) || !multiply(wide, 4 * batch, bytes) ||
+        !add(*bytes, 4 * (uint64_t)shape->vocab, bytes) || *bytes > INT64_MAX)
+        return too_large(err);
+    return true;
+}
+
+/* Sums up the blocks of a step that was read from a file. With a shape, an embedding alone is a look-up; beside other
+ * blocks it is the output head of a tied model. */
+static bool sum_uses(struct work_sum *sum, const struct trace *trace, uint32_t step, uint32_t end,
+                     const struct model *model, struct error *err)
+{
+    const uint32_t begin = trace_step_begin(trace, step);
+    sum->bytes = sum->bytes_per_context = 0;
+    sum->term_count = 0;
+    for (uint32_t u = begin; u < end; u++) {
+        const block_id b = trace->uses[u] & USE_BLOCK;
+        must(b < model->block_count); /* readers hand out ids of the model only */
+        const bool rows = work_has_shape(model) && model->blocks[b].kind == BLOCK_EMBEDDING && end == begin + 1;
+        if (!(rows ? work_add_rows(sum, model, b, 1, err)
+                   : work_add_block(sum, model, b, 1, (trace->uses[u] & USE_AGAIN) != 0, err)))
+            return false;
+    }
+    return true;
+}
+
+bool work_attach(struct trace_builder *builder, const struct model *model, const struct step_times *times,
+                 struct error *err)
+{
+    const struct trace *trace = builder->trace;
+    if (times->step_ns == NULL && times->prompt_ns < 0 && times->token_ns < 0 && !times->has_bytes)
+        return true;
+    struct work_sum sum;
+    for (uint32_t s = 0; s < trace->segment_count; s++) {
+        const struct segment segment = trace->segments[s];
+        const int64_t total_ns = segment.phase == PHASE_PREFILL ? times->prompt_ns : times->token_ns;
+        for (uint32_t i = 0; i < segment.step_count; i++) {
+            const uint32_t step = segment.first_step + i;
+            const uint32_t end = builder->plain_steps || step + 1 < trace->step_count
+                                     ? trace_step_begin(trace, step + 1)
+                                     : trace->use_count;
+            uint32_t work;
+            bool ok;
+            if (times->step_ns != NULL && times->step_ns[step] >= 0)
+                ok = trace_add_work(builder, times->step_ns[step], 0, 0, NULL, 0, &work, err);
+            else if (total_ns >= 0)
+                ok =
+                    trace_add_work(builder, trace_share_ns(total_ns, i, segment.step_count), 0, 0, NULL, 0, &work, err);
+            else if (times->has_bytes)
+                ok = sum_uses(&sum, trace, step, end, model, err) && work_store(&sum, builder, &work, err);
+            else
+                ok = trace_add_work(builder, 0, 0, 0, NULL, 0, &work, err);
+            if (!ok || !trace_set_work(builder, step, work, err))
+                return false;
+        }
+    }
+    return true;
+}

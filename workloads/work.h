@@ -1,0 +1,47 @@
+/* What a step computes: floating-point operations and bytes of its blocks, summed up for the roofline of docs/models.md
+ * section 2; and how large the activations of a pass are. */
+#ifndef POCKETLOAD_WORKLOADS_WORK_H
+#define POCKETLOAD_WORKLOADS_WORK_H
+
+#include "workloads/trace.h"
+
+/* The work of one step while its blocks are added. An empty sum is all zeros. */
+struct work_sum {
+    uint64_t bytes, bytes_per_context;
+    uint32_t term_count;
+    struct work_term terms[TENSOR_TYPES_MAX];
+};
+
+/* True for a model whose blocks say what they multiply: otherwise a step costs the reading of its blocks alone. */
+bool work_has_shape(const struct model *model);
+
+/* A block that `tokens` tokens multiply with: 2 flops a weight and token (a multiply and an add), one read of the
+ * block; or, with `again`, no read, for the step has read it already. STATUS_INPUT when a sum overflows. */
+bool work_add_block(struct work_sum *sum, const struct model *model, block_id b, uint64_t tokens, bool again,
+                    struct error *err);
+
+/* The look-up of `tokens` tokens in an embedding: a row each. */
+bool work_add_rows(struct work_sum *sum, const struct model *model, block_id b, uint64_t tokens, struct error *err);
+
+/* One layer's attention: of one token in decode, of a prompt in prefill. Nothing for a model without a shape. */
+bool work_add_attention_decode(struct work_sum *sum, const struct model *model, struct error *err);
+bool work_add_attention_prefill(struct work_sum *sum, const struct model *model, uint32_t tokens, struct error *err);
+
+/* Adds the sum to a trace. */
+bool work_store(const struct work_sum *sum, struct trace_builder *builder, uint32_t *work, struct error *err);
+
+/* The activations of a pass over `tokens` tokens, an estimate: see work.c. 0 for a model without a shape. */
+bool work_activation_bytes(const struct model *model, uint32_t tokens, uint64_t *bytes, struct error *err);
+
+/* Gives every step of a trace that was read from a file its work: step_ns[step] where step_ns is given and not
+ * negative; else its share of prompt_ns (steps of prefill) or token_ns (steps of decode) where these are not negative;
+ * else the roofline of its blocks, when their sizes are real. */
+struct step_times {
+    const int64_t *step_ns;
+    int64_t prompt_ns, token_ns;
+    bool has_bytes;
+};
+bool work_attach(struct trace_builder *builder, const struct model *model, const struct step_times *times,
+                 struct error *err);
+
+#endif

@@ -1,0 +1,91 @@
+/* From a [workload] section to a trace.
+ *
+ * One file a generator (dense.c, moe.c) and one a reader (ids.c, csv.c, route.c, passes.c, sequence.c); a reader is
+ * added by one file and one line in readers[]. Readers take text from strangers: every number is bounded, every error
+ * has file:line. */
+#ifndef POCKETLOAD_WORKLOADS_WORKLOAD_H
+#define POCKETLOAD_WORKLOADS_WORKLOAD_H
+
+#include "base/files.h"
+#include "base/idmap.h"
+#include "workloads/trace.h"
+
+enum workload_kind { WORKLOAD_DENSE, WORKLOAD_MOE, WORKLOAD_TRACE };
+enum foresee { FORESEE_AUTO, FORESEE_ALL, FORESEE_NONE };
+
+struct workload_spec {
+    enum workload_kind kind;
+    uint32_t prompt_tokens, output_tokens; /* dense, moe; output_tokens >= 1: the first comes from the prompt's pass */
+    uint64_t seed;
+    const char *trace;            /* a file, kind = trace; or: */
+    const char *sequence;         /* "embed layer1 layer2": block names or ids, each a step, all one token */
+    const char *format;           /* NULL or "auto": by content */
+    uint64_t zipf_ppm;            /* moe: popularity of the r-th expert of a layer is r^-zipf; 0: uniform */
+    uint32_t sticky_ppm;          /* moe: chance that a token takes an expert of the token before again */
+    uint32_t top_k;               /* 0: the model's experts_used */
+    int64_t compute_per_token_ns; /* -1: roofline; else the measured time of one decode pass, shared by its steps */
+    int64_t prompt_compute_ns;    /* -1: roofline; else that of the whole prompt */
+    enum foresee foresee;         /* auto: everything but experts */
+};
+
+/* The flag of a use of such a block: USE_UNSEEN where a runtime cannot foresee it. */
+static inline uint32_t foresee_flag(enum foresee foresee, enum block_kind kind)
+{
+    return foresee == FORESEE_NONE || (foresee == FORESEE_AUTO && kind == BLOCK_EXPERT) ? USE_UNSEEN : 0;
+}
+
+/* Compiles the workload for a model. For kind = trace the model may be NULL when the format brings sizes: then
+ * *own_model is built (the caller frees it) and *has_own_model is true. STATUS_USAGE, STATUS_INPUT, STATUS_IO. */
+bool workload_compile(const struct workload_spec *spec, const struct model *model, struct trace *trace,
+                      struct model *own_model, bool *has_own_model, struct error *err);
+
+/* For replay: unit-size blocks where the file has no sizes; ids need not be dense (they are mapped at reading, in order
+ * of first appearance). *has_bytes tells whether sizes are real. */
+bool trace_read_alone(const char *path, const char *format, struct trace *trace, struct model *own_model,
+                      bool *has_bytes, struct error *err);
+
+/* ---- Readers ---- */
+struct reader_input {
+    const char *path;
+    const struct model *model; /* NULL: the reader builds own_model */
+    bool sparse_ids;           /* replay: map any ids to dense ones, unit sizes where there are none */
+    const struct workload_spec *spec;
+};
+
+/* What a reader works on. It adds segments, steps (work 0) and uses to `builder`, and where input->model is NULL builds
+ * own_model; the caller does what is the same for all: it finishes the trace, gives the steps their work, and frees all
+ * in case of failure. */
+struct reading {
+    const struct reader_input *input;
+    struct trace_builder *builder;
+    struct model *own_model; /* set has_own_model as soon as it is started */
+    bool has_own_model;
+    bool has_bytes;   /* sizes are real: those of a model, or of the file */
+    uint32_t *small;  /* of reader_block_of_number: block + 1 of small numbers, without looking into ids; or NULL */
+    struct idmap ids; /* of reader_block_of_number */
+    int64_t *step_ns; /* from malloc: the measured time of each step, -1 where there is none; or NULL */
+    size_t step_ns_capacity;
+};
+
+struct trace_reader {
+    const char *name, *summary;
+    /* True when the first bytes of the (decompressed) file, NUL-terminated, look like this format. Asked in the order
+     * of readers[]. */
+    bool (*matches)(const char *head, size_t size);
+    /* Fails with file:line in front. */
+    bool (*read)(struct reading *reading, struct error *err);
+};
+/* In the order of their detection. */
+const struct trace_reader *trace_readers(size_t *count);
+
+/* ---- Generators ---- */
+bool workload_dense(const struct workload_spec *spec, const struct model *model, struct trace *trace,
+                    struct error *err);
+bool workload_moe(const struct workload_spec *spec, const struct model *model, struct trace *trace, struct error *err);
+
+/* Writes the trace as csv, one line a use, into a file (whole or not at all) or "-", standard output. Columns: step,
+ * token and phase where tokens are marked, block, bytes, layer, kind, and compute_ns where times are measured or there
+ * are pauses. What csv cannot say: prompts of several tokens, activations, rooflines. */
+bool trace_write_csv(const struct trace *trace, const struct model *model, const char *path, struct error *err);
+
+#endif
