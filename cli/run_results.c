@@ -36,26 +36,34 @@ static void rename_experiment(struct run_results *results, struct run_record *re
     record->experiment = experiment_name(results->experiment);
 }
 
+/* The runs of the places are this experiment's too, from now on. */
+static bool claim(struct run_results *results, const char **keys, size_t count, struct error *err)
+{
+    return count == 0 || store_claim(results->store, experiment_name(results->experiment), keys, count, err);
+}
+
 bool results_known(struct run_results *results, bool force, size_t *todo, size_t *todo_count, struct error *err)
 {
+    size_t known_count = 0;
+    const char **known_keys = calloc(results->count + 1, sizeof *known_keys);
+    bool good = known_keys != NULL || no_memory(err);
     *todo_count = 0;
-    for (size_t place = 0; place < results->count; place++) {
+    for (size_t place = 0; good && place < results->count; place++) {
         const char *key = experiment_run_key(results->experiment, results->indices[place], err);
-        if (key == NULL)
-            return false;
         bool known = false;
-        if (results->store != NULL && !force && !store_has(results->store, key, &known, err))
-            return false;
-        if (!known) {
+        good = key != NULL && (results->store == NULL || force || store_has(results->store, key, &known, err));
+        if (good && known) {
+            known_keys[known_count++] = key;
+            good = store_get(results->store, key, &results->arena, &results->records[place], err);
+            rename_experiment(results, &results->records[place]);
+            results->has_record[place] = good;
+        } else if (good) {
             todo[(*todo_count)++] = place;
-            continue;
         }
-        if (!store_get(results->store, key, &results->arena, &results->records[place], err))
-            return false;
-        rename_experiment(results, &results->records[place]);
-        results->has_record[place] = true;
     }
-    return true;
+    good = good && claim(results, known_keys, known_count, err);
+    free(known_keys);
+    return good;
 }
 
 static const char *keep(struct run_results *results, const char *text, bool *good)

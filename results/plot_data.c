@@ -47,21 +47,6 @@ static bool keep(void *context, const struct run_record *record, struct error *e
     return true;
 }
 
-/* The name of the experiment stored last; NULL when nothing is stored. */
-static bool last_experiment(struct store *store, struct arena *arena, const char **name, struct error *err)
-{
-    sqlite3_stmt *stmt;
-    *name = NULL;
-    int code =
-        sqlite3_prepare_v2(store_handle(store), "SELECT experiment FROM run ORDER BY id DESC LIMIT 1", -1, &stmt, NULL);
-    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW)
-        *name = arena_strdup(arena, (const char *)sqlite3_column_text(stmt, 0));
-    sqlite3_finalize(stmt);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return fail(err, STATUS_IO, "cannot read the runs: %s", sqlite3_errmsg(store_handle(store)));
-    return *name || fail(err, STATUS_IO, "the database has no run to plot");
-}
-
 /* Runs are stored as they finish; figures do not depend on that, and give a policy the same colour each time. */
 static int compare_runs(const void *a, const void *b)
 {
@@ -178,9 +163,11 @@ bool plot_runs_read(struct store *store, const struct plot_spec *spec, struct pl
         if (!store_get(store, spec->run_key, &runs->arena, &record, err))
             return false;
         experiment = record.experiment;
-    } else if (!experiment && !last_experiment(store, &runs->arena, &experiment, err)) {
+    } else if (!experiment && !store_last_experiment(store, &runs->arena, &experiment, err)) {
         return false;
     }
+    if (!experiment)
+        return fail(err, STATUS_IO, "the database has no run to plot");
     if (!store_each(store, experiment, keep, runs, err))
         return false;
     if (runs->count == 0)

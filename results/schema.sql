@@ -4,7 +4,7 @@
 CREATE TABLE run (
     id INTEGER PRIMARY KEY, -- in the order of first storing
     run_key TEXT NOT NULL UNIQUE,
-    experiment TEXT NOT NULL,
+    experiment TEXT NOT NULL, -- that it was first run for; see member
     device TEXT NOT NULL,
     model TEXT NOT NULL,
     quant TEXT,
@@ -55,6 +55,14 @@ CREATE TABLE run (
     CHECK (virtual_time_ns = load_ns + compute_ns + stall_ns + idle_ns)
 ) STRICT;
 
+-- Which experiments asked for a run: a run is computed and stored once, however many they are.
+CREATE TABLE member (
+    id INTEGER PRIMARY KEY, -- rises with each asking
+    experiment TEXT NOT NULL,
+    run_key TEXT NOT NULL,
+    UNIQUE (experiment, run_key)
+) STRICT;
+
 CREATE TABLE token (
     run_key TEXT NOT NULL,
     token INTEGER NOT NULL,
@@ -98,28 +106,33 @@ CREATE TABLE block (
     PRIMARY KEY (run_key, block)
 ) STRICT, WITHOUT ROWID;
 
+-- In the views a run appears once for each experiment that asked for it.
 CREATE VIEW runs AS
-SELECT run_key, experiment, device, model, quant, workload, loader, policy, budget_bytes / 1048576.0 AS budget_mib, seed,
+SELECT run_key, member.experiment, device, model, quant, workload, loader, policy, budget_bytes / 1048576.0 AS budget_mib, seed,
     outcome, killed_by, killed_phase, tokens, hit_rate, ttft_ns / 1e9 AS ttft_s, tpot_mean_ns / 1e6 AS tpot_ms, tokens_per_s,
     CASE WHEN virtual_time_ns > 0 THEN 1.0 * stall_ns / virtual_time_ns END AS stall_share,
     CASE WHEN tokens > 0 THEN bytes_read / 1048576.0 / tokens END AS read_mib_per_token,
     peak_memory_bytes / 1048576.0 AS peak_memory_mib, virtual_time_ns / 1e9 AS virtual_time_s
-FROM run ORDER BY id;
+FROM run JOIN member USING (run_key) ORDER BY member.experiment, run.id;
 
 -- Best first: completed before killed, then the least time per token, then the least time to the first token.
 CREATE VIEW ranking AS
 SELECT rank() OVER (
-        PARTITION BY experiment, device, model, quant, workload, loader, budget_bytes, seed
+        PARTITION BY member.experiment, device, model, quant, workload, loader, budget_bytes, seed
         ORDER BY outcome <> 'completed', tpot_mean_ns IS NULL, tpot_mean_ns, ttft_ns IS NULL, ttft_ns
     ) AS place, policy, budget_bytes / 1048576.0 AS budget_mib, hit_rate, ttft_ns / 1e9 AS ttft_s,
-    tpot_mean_ns / 1e6 AS tpot_ms, tokens_per_s, outcome, experiment, device, model, quant, workload, loader, seed, run_key
-FROM run ORDER BY experiment, device, model, quant, workload, loader, budget_bytes, seed, place, id;
+    tpot_mean_ns / 1e6 AS tpot_ms, tokens_per_s, outcome, member.experiment, device, model, quant, workload, loader, seed, run_key
+FROM run JOIN member USING (run_key)
+ORDER BY member.experiment, device, model, quant, workload, loader, budget_bytes, seed, place, run.id;
 
 CREATE VIEW tokens AS
-SELECT run.experiment, run.policy, run.budget_bytes, token.* FROM token JOIN run USING (run_key);
+SELECT member.experiment, run.policy, run.budget_bytes, token.*
+FROM token JOIN run USING (run_key) JOIN member USING (run_key);
 
 CREATE VIEW samples AS
-SELECT run.experiment, run.policy, run.budget_bytes, sample.* FROM sample JOIN run USING (run_key);
+SELECT member.experiment, run.policy, run.budget_bytes, sample.*
+FROM sample JOIN run USING (run_key) JOIN member USING (run_key);
 
 CREATE VIEW blocks AS
-SELECT run.experiment, run.policy, run.budget_bytes, block.* FROM block JOIN run USING (run_key);
+SELECT member.experiment, run.policy, run.budget_bytes, block.*
+FROM block JOIN run USING (run_key) JOIN member USING (run_key);

@@ -22,6 +22,7 @@ static const char schema[] =
 static const char *const statement_texts[STATEMENTS] = {
     [STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
     [STATEMENT_COMMIT] = "COMMIT",
+    [STATEMENT_MEMBER] = "INSERT OR REPLACE INTO member (experiment, run_key) VALUES (?1, ?2)",
     [STATEMENT_HAS] = "SELECT 1 FROM run WHERE run_key = ?1",
     [STATEMENT_DROP_TOKENS] = "DELETE FROM token WHERE run_key = ?1",
     [STATEMENT_DROP_SAMPLES] = "DELETE FROM sample WHERE run_key = ?1",
@@ -211,6 +212,12 @@ static bool put_record(struct store *store, const struct run_record *record, con
     return stmt && finish(stmt, ok && bind_text(stmt, index, config_json));
 }
 
+static bool put_member(struct store *store, const char *experiment, const char *run_key)
+{
+    sqlite3_stmt *stmt = statement(store, STATEMENT_MEMBER);
+    return stmt && finish(stmt, bind_text(stmt, 1, experiment) && bind_text(stmt, 2, run_key));
+}
+
 static bool put_tokens(struct store *store, const char *run_key, const struct run_result *result)
 {
     sqlite3_stmt *stmt = statement(store, STATEMENT_TOKEN);
@@ -276,6 +283,15 @@ static bool put_blocks(struct store *store, const char *run_key, const struct ru
     return ok;
 }
 
+/* Names the fault and ends the transaction that it happened in; returns false. */
+static bool give_up(struct store *store, struct error *err)
+{
+    store_file_fail(store->path, store->db, "cannot store a run", err);
+    if (!sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
 bool store_put(struct store *store, const struct run_record *record, const struct run_result *result,
                const char *config_json, store_block_name *block_name, const void *model, struct error *err)
 {
@@ -284,11 +300,18 @@ bool store_put(struct store *store, const struct run_record *record, const struc
         return false;
     if (run_simple(store, STATEMENT_BEGIN, NULL) && run_simple(store, STATEMENT_DROP_TOKENS, key) &&
         run_simple(store, STATEMENT_DROP_SAMPLES, key) && run_simple(store, STATEMENT_DROP_BLOCKS, key) &&
-        put_record(store, record, config_json) && put_tokens(store, key, result) && put_samples(store, key, result) &&
+        put_record(store, record, config_json) && put_member(store, record->experiment, key) &&
+        put_tokens(store, key, result) && put_samples(store, key, result) &&
         put_blocks(store, key, result, block_name, model) && run_simple(store, STATEMENT_COMMIT, NULL))
         return true;
-    store_file_fail(store->path, store->db, "cannot store a run", err);
-    if (!sqlite3_get_autocommit(store->db))
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return false;
+    return give_up(store, err);
+}
+
+bool store_claim(struct store *store, const char *experiment, const char *const *run_keys, size_t count,
+                 struct error *err)
+{
+    bool ok = run_simple(store, STATEMENT_BEGIN, NULL);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = put_member(store, experiment, run_keys[i]);
+    return (ok && run_simple(store, STATEMENT_COMMIT, NULL)) || give_up(store, err);
 }

@@ -35,8 +35,17 @@ store_block_name store_model_block_name;
 bool store_put(struct store *store, const struct run_record *record, const struct run_result *result,
                const char *config_json, store_block_name *block_name, const void *model, struct error *err);
 
-/* Calls back for each stored run of an experiment (NULL: all), in the order of first storing; texts are valid during
- * the call. What is not a column of the record (numbers.bytes_hit, tpot_total_ns, tpot_count) reads as 0. */
+/* Tells that an experiment asks for runs that are stored already: from now on store_each finds them under its name too
+ * (store_put does that for the record's own experiment). One transaction. */
+bool store_claim(struct store *store, const char *experiment, const char *const *run_keys, size_t count,
+                 struct error *err);
+
+/* The experiment that asked last; NULL in *name when there is none. The text lives in arena. */
+bool store_last_experiment(struct store *store, struct arena *arena, const char **name, struct error *err);
+
+/* Calls back for each stored run that an experiment asked for (its records then bear that name; NULL: all runs), in the
+ * order of first storing; texts are valid during the call. What is not a column of the record (numbers.bytes_hit,
+ * tpot_total_ns, tpot_count) reads as 0. */
 bool store_each(struct store *store, const char *experiment,
                 bool (*each)(void *context, const struct run_record *record, struct error *err), void *context,
                 struct error *err);

@@ -59,16 +59,38 @@ bool store_each(struct store *store, const char *experiment,
                 bool (*each)(void *context, const struct run_record *record, struct error *err), void *context,
                 struct error *err)
 {
-    sqlite3_stmt *stmt = select_runs(store, experiment ? "experiment = ?1" : "1", experiment);
+    sqlite3_stmt *stmt = select_runs(
+        store, experiment ? "run_key IN (SELECT run_key FROM member WHERE experiment = ?1)" : "1", experiment);
     int code = stmt ? SQLITE_ROW : SQLITE_ERROR;
     bool ok = true;
     while (ok && code == SQLITE_ROW && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct run_record record;
-        ok = read_record(stmt, &record) ? each(context, &record, err)
-                                        : fail(err, STATUS_IO, "%s: out of memory", store->path);
+        if (!read_record(stmt, &record)) {
+            ok = fail(err, STATUS_IO, "%s: out of memory", store->path);
+            break;
+        }
+        if (experiment)
+            record.experiment = experiment;
+        ok = each(context, &record, err);
     }
     if (ok && code != SQLITE_DONE)
         ok = store_file_fail(store->path, store->db, "cannot read", err);
+    sqlite3_finalize(stmt);
+    return ok;
+}
+
+bool store_last_experiment(struct store *store, struct arena *arena, const char **name, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    *name = NULL;
+    int code = sqlite3_prepare_v2(store->db, "SELECT experiment FROM member ORDER BY id DESC LIMIT 1", -1, &stmt, NULL);
+    bool ok = true;
+    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *name = arena_strdup(arena, (const char *)sqlite3_column_text(stmt, 0));
+        ok = *name || fail(err, STATUS_IO, "%s: out of memory", store->path);
+    } else if (code != SQLITE_DONE) {
+        ok = store_file_fail(store->path, store->db, "cannot read", err);
+    }
     sqlite3_finalize(stmt);
     return ok;
 }

@@ -106,6 +106,11 @@ done
 bad 4 'smal"' 'plot of an experiment that is not there' plot "$scratch/back.db" --out "$scratch/nothing" --experiment smal
 ok 'makes no folder' test ! -e "$scratch/nothing"
 
+# The same runs under another name are found in the database, and plotted under that name.
+run "$scratch/small.ini" --set experiment.name=other --db "$scratch/back.db" --quiet >/dev/null
+"$POCKETLOAD" plot "$scratch/back.db" --out "$scratch/other" >"$scratch/other.list"
+ok 'stored runs belong to a second experiment too' sh -c 'grep -q "other" "$1"/other/hit_rate.svg' - "$scratch"
+
 # ---- Kills ----
 run configs/five-blocks.ini --set device.kill=threshold --set device.kill_threshold=1GB --db none --format json >"$scratch/killed.json"
 is 'a kill is a result' "$? $(json outcome "$scratch/killed.json") $(json killed_by "$scratch/killed.json")" '0 killed threshold'

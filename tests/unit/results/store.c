@@ -168,7 +168,7 @@ static void schema_has_the_columns_of_the_table(void **state)
     }
     assert_int_equal(query(store, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
                                   "AND name NOT LIKE 'sqlite%' AND strict"),
-                     4);
+                     5);
     ok(store_close(store, &err));
 }
 
@@ -218,6 +218,37 @@ static void a_run_stored_again_is_replaced_in_its_place(void **state)
     assert_int_equal(seen.count, 5);
     assert_false(store_each(store, NULL, refuse, NULL, &err));
     assert_string_equal(err.text, "not fifo");
+    ok(store_close(store, &err));
+}
+
+/* A run is stored once, and belongs to every experiment that asked for it. */
+static void runs_belong_to_all_who_asked(void **state)
+{
+    char path[256];
+    struct store *store;
+    struct arena arena = {0};
+    struct made_up runs[2];
+    const char *keys[2], *last;
+    ok(store_open(test_path(*state, "runs.db", path), &store, &err));
+    ok(store_last_experiment(store, &arena, &last, &err));
+    assert_null(last);
+    for (unsigned i = 0; i < 2; i++) {
+        make_up(&runs[i], i, "lru", 512 * MADE_MIB, 30);
+        keys[i] = runs[i].key;
+        ok(put_made_up(store, &runs[i], &err));
+    }
+    ok(store_claim(store, "late", &keys[1], 1, &err));
+    ok(store_claim(store, "late", &keys[1], 1, &err));
+    struct seen seen = {.count = 0};
+    ok(store_each(store, "late", note, &seen, &err));
+    assert_int_equal(seen.count, 1);
+    assert_string_equal(seen.keys[0], runs[1].key);
+    ok(store_last_experiment(store, &arena, &last, &err));
+    assert_string_equal(last, "late");
+    assert_int_equal(query(store, "SELECT count(*) FROM runs WHERE experiment = 'late'"), 1);
+    assert_int_equal(query(store, "SELECT count(*) FROM runs"), 3);
+    assert_int_equal(query(store, "SELECT count(*) FROM run"), 2);
+    arena_free(&arena);
     ok(store_close(store, &err));
 }
 
@@ -352,6 +383,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(missing_numbers_are_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(schema_has_the_columns_of_the_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_run_stored_again_is_replaced_in_its_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(runs_belong_to_all_who_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_run_that_contradicts_itself_is_refused_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_thousand_runs_are_quick, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_processes_write_one_file, set_up, tear_down),
