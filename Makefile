@@ -16,7 +16,7 @@ FOLDERS := base policies workloads sim results
 PACKAGES := sqlite3 inih jansson libxxhash libzstd zlib
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
-CPPFLAGS_ALL = -I. -D_GNU_SOURCE -DPOCKETLOAD_VERSION='"$(VERSION)"' -DPOCKETLOAD_DATA_DIR='"$(PREFIX)/share/pocketload"' \
+CPPFLAGS_ALL = -I. -D_GNU_SOURCE -DPOCKETLOAD_VERSION='"$(VERSION)"' \
 	$(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
 CFLAGS_ALL = -std=c17 $(OPTIMISE) -ffp-contract=off -pthread $(WARNINGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
 LDFLAGS_ALL = -pthread -rdynamic $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
@@ -48,12 +48,16 @@ FUZZ_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SOURCES))
 BENCH_SOURCES := $(sort $(wildcard bench/*.c))
 ALL_C := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) cli bench policies/example tests/unit/* tests/reference tests/truth tests/fuzz)))
 
-.PHONY: all help deps demo test check sanitize lint format format-check bench fuzz install uninstall clean FORCE
+.PHONY: all needs help deps demo test check sanitize lint format format-check bench bench-programs fuzz fuzz-programs fuzz-objects install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
 
 all: $(PROGRAM) ## build build/pocketload
+
+# Says what seems to be missing before a compiler says it of some header.
+needs:
+	@NO_INSTALL=1 sh .ci/deps build || true
 
 help: ## list the targets
 	@sed -n 's/^\([a-z_.-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -61,7 +65,7 @@ help: ## list the targets
 deps: ## install what is missing (NO_INSTALL=1: only say what)
 	@sh .ci/deps build
 
-$(BUILD)/flags: FORCE
+$(BUILD)/flags: FORCE | needs
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)' | cmp -s - $@ || \
 		echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDLIBS_ALL)' > $@
@@ -77,6 +81,13 @@ $(call library,$(1)): $(call objects,$(1))
 	$$(SAY)$$(AR) rcs $$@ $$^
 endef
 $(foreach f,$(FOLDERS),$(eval $(call library_rule,$(f))))
+
+# Where an installed program finds its profiles: a flag of one file, so that another PREFIX does not build all anew.
+$(BUILD)/cli/profiles.o: CPPFLAGS_ALL += -DPOCKETLOAD_DATA_DIR='"$(PREFIX)/share/pocketload"'
+$(BUILD)/cli/profiles.o: $(BUILD)/prefix
+$(BUILD)/prefix: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
 
 # The schema is a file of its own, and a string in the program.
 $(BUILD)/results/store.o: CPPFLAGS_ALL += -I$(BUILD)/generated
@@ -110,17 +121,23 @@ $(foreach f,reference truth,$(eval $(call whole_rule,$(f))))
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS) $(PROGRAM)
 
-# cmocka and the shell tests print TAP; prove runs both. POCKETLOAD is the program under test.
+# cmocka and the shell tests print TAP; prove runs both, and tests/tap tells which tests were skipped. POCKETLOAD is the
+# program under test. OTHER, if set, is another compiler's: tests/cli/compilers.t compares the two.
+OTHER ?=
 check: $(TEST_PROGRAMS) $(PROGRAM) ## run the tests of this build
-	@CMOCKA_MESSAGE_OUTPUT=TAP POCKETLOAD=$(abspath $(PROGRAM)) BUILD=$(BUILD) CC='$(CC)' \
-		prove -j $(JOBS) --timer --exec env $(TEST_PROGRAMS) $(SHELL_TESTS)
+	@rm -f $(BUILD)/skipped
+	@CMOCKA_MESSAGE_OUTPUT=TAP POCKETLOAD=$(abspath $(PROGRAM)) POCKETLOAD_OTHER=$(abspath $(OTHER)) \
+		POCKETLOAD_SKIPPED=$(BUILD)/skipped BUILD=$(BUILD) CC='$(CC)' \
+		prove -j $(JOBS) --timer --exec 'sh tests/tap' $(TEST_PROGRAMS) $(SHELL_TESTS); status=$$?; \
+		if [ -s $(BUILD)/skipped ]; then echo "$$(wc -l <$(BUILD)/skipped) skipped:"; LC_ALL=C sort $(BUILD)/skipped; fi; \
+		exit $$status
 
 sanitize: ## run the tests under the address and undefined-behaviour sanitizers
 	$(MAKE) --no-print-directory check BUILD=$(BUILD)/sanitize OPTIMISE='-O1 -g' SANITIZE=address,undefined
 
-lint: ## build with gcc and clang, warnings as errors, and check the format
-	$(MAKE) --no-print-directory all test-programs BUILD=$(BUILD)/gcc CC=gcc WERROR=1
-	$(MAKE) --no-print-directory all test-programs BUILD=$(BUILD)/clang CC=clang WERROR=1
+lint: ## build all with gcc and clang, warnings as errors, and check the format
+	$(MAKE) --no-print-directory all test-programs bench-programs BUILD=$(BUILD)/gcc CC=gcc WERROR=1
+	$(MAKE) --no-print-directory all test-programs bench-programs fuzz-objects BUILD=$(BUILD)/clang CC=clang WERROR=1
 	$(MAKE) --no-print-directory format-check
 
 format: ## format the code
@@ -129,11 +146,12 @@ format: ## format the code
 format-check: ## check the format
 	@clang-format --dry-run -Werror $(ALL_C)
 
-test: ## install what is missing, then lint, test, and test under sanitizers
+test: ## install what is missing, then lint, and test under sanitizers, with gcc and with clang
 	@sh .ci/deps test
 	$(MAKE) --no-print-directory -j $(JOBS) lint
 	$(MAKE) --no-print-directory -j $(JOBS) sanitize
 	$(MAKE) --no-print-directory -j $(JOBS) check BUILD=$(BUILD)/gcc CC=gcc WERROR=1
+	$(MAKE) --no-print-directory -j $(JOBS) check BUILD=$(BUILD)/clang CC=clang WERROR=1 OTHER=$(BUILD)/gcc/pocketload
 
 demo: ## install what is missing, build, and run four policies at four budgets
 	@sh .ci/deps demo
@@ -146,14 +164,17 @@ demo: ## install what is missing, build, and run four policies at four budgets
 # ---- Benchmarks ----
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(call libraries_of,results)
 	$(SAY)$(CC) $(LDFLAGS_ALL) $^ $(LDLIBS_ALL) -o $@
-bench: $(patsubst %.c,$(BUILD)/%,$(BENCH_SOURCES)) $(PROGRAM) ## measure the hot paths beside a bare LRU
-	@for b in $(filter $(BUILD)/bench/%,$^); do $$b || exit 1; done
+BENCH_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(BENCH_SOURCES))
+bench-programs: $(BENCH_PROGRAMS)
+bench: bench-programs $(PROGRAM) ## measure the hot paths beside a bare LRU
+	@for b in $(BENCH_PROGRAMS); do $$b || exit 1; done
 
 # ---- Fuzzers: clang's libFuzzer, each parser on its own ----
 FUZZ_SECONDS ?= 30
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(call libraries_of,results)
 	$(SAY)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $^ $(LDLIBS_ALL) -o $@
 fuzz-programs: $(FUZZ_PROGRAMS)
+fuzz-objects: $(FUZZ_PROGRAMS:=.o)
 fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each
 	@sh .ci/deps test
 	$(MAKE) --no-print-directory fuzz-programs BUILD=$(BUILD)/fuzz CC=clang OPTIMISE='-O1 -g' SANITIZE=address,undefined CFLAGS='-fsanitize=fuzzer-no-link'
@@ -164,12 +185,14 @@ fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each
 # ---- Install ----
 install: all ## install under PREFIX (/usr/local), below DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/pocketload/policies \
-		$(DESTDIR)$(PREFIX)/share/pocketload/devices $(DESTDIR)$(PREFIX)/share/pocketload/models $(DESTDIR)$(PREFIX)/share/doc/pocketload
+		$(DESTDIR)$(PREFIX)/share/pocketload/devices $(DESTDIR)$(PREFIX)/share/pocketload/models \
+		$(DESTDIR)$(PREFIX)/share/pocketload/examples $(DESTDIR)$(PREFIX)/share/doc/pocketload
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/pocketload
 	install -m 644 policies/policy.h $(DESTDIR)$(PREFIX)/include/pocketload/policies/
 	install -m 644 configs/devices/*.ini $(DESTDIR)$(PREFIX)/share/pocketload/devices/
 	install -m 644 configs/models/*.ini $(DESTDIR)$(PREFIX)/share/pocketload/models/
-	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pocketload/
+	install -m 644 policies/example/mru.c configs/quickstart.ini configs/example-trace.csv $(DESTDIR)$(PREFIX)/share/pocketload/examples/
+	install -m 644 README.md LICENSE docs/*.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/pocketload/
 
 uninstall: ## remove what install put there
 	rm -rf $(DESTDIR)$(PREFIX)/bin/pocketload $(DESTDIR)$(PREFIX)/include/pocketload $(DESTDIR)$(PREFIX)/share/pocketload $(DESTDIR)$(PREFIX)/share/doc/pocketload

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies one line into err: what a terminal could act on becomes '?', and a cut never splits a UTF-8 character. */
+#include "base/utf8.h"
+
+/* Copies one line into err: what a terminal could act on and bytes that are no UTF-8 become '?', and a cut never splits
+ * a UTF-8 character. */
 static void set_text(struct error *err, const char *text)
 {
     const size_t room = sizeof err->text - 1;
@@ -16,11 +19,19 @@ static void set_text(struct error *err, const char *text)
         while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
             length--;
     }
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        err->text[i] = (c < 0x20 || c == 0x7F) ? '?' : text[i];
+    char *out = err->text;
+    for (size_t i = 0, size; i < length; i += size) {
+        uint32_t code;
+        size = utf8_character(text + i, &code);
+        if (size == 0 || utf8_is_control(code)) {
+            size = size > 0 ? size : 1;
+            *out++ = '?';
+        } else {
+            memcpy(out, text + i, size);
+            out += size;
+        }
     }
-    memcpy(err->text + length, cut ? "..." : "", cut ? 4 : 1);
+    memcpy(out, cut ? "..." : "", cut ? 4 : 1);
 }
 
 bool fail(struct error *err, enum status code, const char *format, ...)

@@ -22,7 +22,7 @@ enum status {
 
 struct error {
     enum status code;
-    char text[1024]; /* truncated with "..." when longer; control characters are replaced by '?' */
+    char text[1024]; /* truncated with "..." when longer; control characters and invalid UTF-8 are replaced by '?' */
 };
 
 /* Sets code and text; always returns false, so that callers write `return fail(err, ...)`. */

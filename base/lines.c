@@ -6,7 +6,6 @@
 #include "base/files.h"
 
 struct lines {
-    char *path;
     struct stream *stream;
     void *buffer; /* bytes [start, end) are not handed out yet; one byte more is kept for a NUL */
     size_t start, end, capacity;
@@ -15,20 +14,12 @@ struct lines {
     bool ended;
 };
 
-bool lines_open(const char *path, struct lines **lines, struct error *err)
+bool lines_open(struct stream *stream, struct lines **lines, struct error *err)
 {
     struct lines *l = calloc(1, sizeof *l);
-    char *name = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
-    if (!l || !name) {
-        free(l);
-        free(name);
-        return fail(err, STATUS_IO, "cannot read %s: out of memory", path);
-    }
-    l->path = name;
-    if (!stream_open(path, &l->stream, err)) {
-        lines_close(l);
-        return false;
-    }
+    if (!l)
+        return fail(err, STATUS_IO, "cannot read %s: out of memory", stream_path(stream));
+    l->stream = stream;
     *lines = l;
     return true;
 }
@@ -49,7 +40,7 @@ static bool more(struct lines *l, struct error *err)
     l->end -= l->start;
     l->start = 0;
     if (!array_reserve(&l->buffer, &l->capacity, l->end + size + 1, 1, err))
-        return fail_in(err, "%s", l->path);
+        return fail_in(err, "%s", stream_path(l->stream));
     memcpy((char *)l->buffer + l->end, data, size);
     l->end += size;
     return true;
@@ -62,7 +53,7 @@ static bool hand_out(struct lines *l, size_t length, char **line, size_t *size, 
     if (length > 0 && text[length - 1] == '\r')
         length--;
     if (length > LINE_LIMIT)
-        return fail(err, STATUS_INPUT, "%s:%llu: the line is longer than %d bytes", l->path,
+        return fail(err, STATUS_INPUT, "%s:%llu: the line is longer than %d bytes", stream_path(l->stream),
                     (unsigned long long)l->number, LINE_LIMIT);
     if (l->number == 1 && length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
         text += 3;
@@ -70,7 +61,7 @@ static bool hand_out(struct lines *l, size_t length, char **line, size_t *size, 
     }
     text[length] = '\0';
     if (memchr(text, '\0', length))
-        return fail(err, STATUS_INPUT, "%s:%llu: found a NUL byte, expected text", l->path,
+        return fail(err, STATUS_INPUT, "%s:%llu: found a NUL byte, expected text", stream_path(l->stream),
                     (unsigned long long)l->number);
     *line = text;
     *size = length;
@@ -106,8 +97,6 @@ void lines_close(struct lines *lines)
 {
     if (!lines)
         return;
-    stream_close(lines->stream);
     free(lines->buffer);
-    free(lines->path);
     free(lines);
 }

@@ -8,6 +8,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/files.h"
 
 enum { CHUNK = 1 << 18, MAGIC_BYTES = 4 };
@@ -24,6 +25,8 @@ struct stream {
     unsigned char *input;
     size_t input_used, input_size; /* input[used..size) waits to be decompressed */
     char *output;
+    void *head; /* head[used..size) was looked at and not taken */
+    size_t head_used, head_size, head_capacity;
     ZSTD_DStream *zstd;
     z_stream zlib;
     bool zlib_ready;
@@ -152,9 +155,8 @@ static bool next_compressed(struct stream *s, size_t *made, struct error *err)
     }
 }
 
-bool stream_next(struct stream *stream, const char **data, size_t *size, struct error *err)
+static bool next_chunk(struct stream *s, const char **data, size_t *size, struct error *err)
 {
-    struct stream *s = stream;
     size_t made = 0;
     if (s->format != PLAIN) {
         if (!next_compressed(s, &made, err))
@@ -171,6 +173,42 @@ bool stream_next(struct stream *stream, const char **data, size_t *size, struct 
     return true;
 }
 
+bool stream_next(struct stream *stream, const char **data, size_t *size, struct error *err)
+{
+    struct stream *s = stream;
+    if (s->head_used == s->head_size)
+        return next_chunk(s, data, size, err);
+    *data = (const char *)s->head + s->head_used;
+    *size = s->head_size - s->head_used;
+    *size = *size < CHUNK ? *size : CHUNK;
+    s->head_used += *size;
+    return true;
+}
+
+bool stream_peek(struct stream *stream, size_t wanted, const char **data, size_t *size, struct error *err)
+{
+    struct stream *s = stream;
+    const char *chunk;
+    size_t got = 1;
+    while (s->head_size - s->head_used < wanted && got > 0) {
+        if (!next_chunk(s, &chunk, &got, err))
+            return false;
+        if (!array_reserve(&s->head, &s->head_capacity, s->head_size + got, 1, err))
+            return fail_in(err, "%s", s->path);
+        if (got > 0)
+            memcpy((char *)s->head + s->head_size, chunk, got);
+        s->head_size += got;
+    }
+    *data = s->head != NULL ? (const char *)s->head + s->head_used : "";
+    *size = s->head_size - s->head_used;
+    return true;
+}
+
+const char *stream_path(const struct stream *stream)
+{
+    return stream->path;
+}
+
 void stream_close(struct stream *stream)
 {
     if (!stream)
@@ -181,6 +219,7 @@ void stream_close(struct stream *stream)
     if (stream->zlib_ready)
         inflateEnd(&stream->zlib);
     free(stream->output);
+    free(stream->head);
     free(stream->input);
     free(stream->path);
     free(stream);

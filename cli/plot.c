@@ -18,7 +18,10 @@ struct plot_options {
 static const struct argp_option options[] = {
     {"out", 'o', "FOLDER", 0, "where the figures go (default results/plots)", 0},
     {"experiment", KEY_EXPERIMENT, "NAME", 0, "which experiment (default: the one stored last)", 0},
-    {"run", KEY_RUN, "KEY", 0, "the run whose memory and tokens are drawn (default: the best)", 0},
+    {"run", KEY_RUN, "KEY", 0,
+     "the run whose memory and tokens are drawn, by its key or the first digits of it, at least 6 (default: the best "
+     "at the largest budget at which policies differ)",
+     0},
     HELP_OPTION,
     {0},
 };

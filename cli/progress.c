@@ -1,27 +1,21 @@
-/* The progress bar. Wall-clock time is used here alone: no result depends on it. */
+/* The progress bar. */
 #include "cli/progress.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 
 enum { BAR_CELLS = 30 };
 #define SECOND_NS INT64_C(1000000000)
 #define REFRESH_NS (SECOND_NS / 5)
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
-
 void progress_start(struct progress *progress, size_t total, bool wanted)
 {
-    *progress = (struct progress){.total = total, .wanted = wanted && isatty(STDERR_FILENO) == 1, .start_ns = now_ns()};
+    *progress =
+        (struct progress){.total = total, .wanted = wanted && isatty(STDERR_FILENO) == 1, .start_ns = wall_clock_ns()};
     progress->shown_ns = progress->start_ns + SECOND_NS - REFRESH_NS;
 }
 
@@ -29,7 +23,7 @@ void progress_show(struct progress *progress, size_t done)
 {
     if (!progress->wanted || done == 0 || done > progress->total)
         return;
-    int64_t now = now_ns();
+    int64_t now = wall_clock_ns();
     if (now - progress->shown_ns < REFRESH_NS)
         return;
     progress->shown_ns = now;

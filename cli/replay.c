@@ -23,7 +23,8 @@ static const char *const evict_when_names[] = {"before_insert", "after_step"};
 
 struct capacity {
     char text[CAPACITY_TEXT];
-    uint64_t bytes;
+    uint64_t amount; /* bytes, or with by_objects blocks */
+    bool by_objects;
 };
 
 struct replay_options {
@@ -89,8 +90,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case ARGP_KEY_SUCCESS:
         if (replay->trace == NULL)
             fail(err, STATUS_USAGE, "replay: which trace?");
-        else if (strcmp(replay->trace, "-") == 0 && replay->trace_format == NULL)
-            fail(err, STATUS_USAGE, "replay: standard input is read once only: name its format by --trace-format");
         else if (replay->policies == NULL)
             fail(err, STATUS_USAGE, "replay: option --policy is missing, such as --policy lru,fifo");
         else if (replay->capacities == NULL)
@@ -115,10 +114,6 @@ static bool add_policy(void *context, const char *text, struct error *err)
     struct policy_choice *choice = &replay->policies[replay->policy_count];
     if (!policy_parse(text, choice, err))
         return fail_in(err, "--policy");
-    if (choice->prefetch.policy != NULL)
-        return fail(err, STATUS_USAGE,
-                    "--policy: \"%.80s\" prefetches, and a replay has no time in which to fetch ahead: use `run`",
-                    text);
     replay->policy_count++;
     return true;
 }
@@ -133,28 +128,28 @@ static uint64_t common_size(const struct replay *replay)
     return size;
 }
 
-/* "500obj": so many blocks. */
-static bool capacity_in_blocks(const struct replay *replay, const char *text, size_t digits, uint64_t *bytes,
-                               struct error *err)
+/* "500obj": so many blocks. Of one size they are a number of bytes too; else each counts as one. */
+static bool capacity_in_blocks(const struct replay *replay, struct capacity *capacity, size_t digits, struct error *err)
 {
     char number[CAPACITY_TEXT];
-    memcpy(number, text, digits);
+    memcpy(number, capacity->text, digits);
     number[digits] = '\0';
     uint64_t count;
     if (!parse_count(number, 1, UINT32_MAX, &count, err))
         return false;
     uint64_t size = common_size(replay);
-    if (size == 0)
-        return fail(err, STATUS_USAGE,
-                    "the trace's blocks differ in size: write a size such as 64MiB, or a share such as 10%%");
-    return multiply(count, size, bytes) || fail(err, STATUS_USAGE, "too large");
+    capacity->by_objects = size == 0;
+    return multiply(count, capacity->by_objects ? 1 : size, &capacity->amount) || fail(err, STATUS_USAGE, "too large");
 }
 
-static bool parse_capacity(const struct replay *replay, const char *text, uint64_t *bytes, struct error *err)
+static bool parse_capacity(const struct replay *replay, struct capacity *capacity, struct error *err)
 {
+    const char *text = capacity->text;
+    uint64_t *bytes = &capacity->amount;
     size_t length = strlen(text), whole = replay->trace.working_set_bytes;
+    capacity->by_objects = false;
     if (length > 3 && strcmp(text + length - 3, "obj") == 0)
-        return capacity_in_blocks(replay, text, length - 3, bytes, err);
+        return capacity_in_blocks(replay, capacity, length - 3, err);
     if (length > 1 && text[length - 1] == '%') {
         uint32_t ppm;
         if (!parse_share(text, &ppm, err))
@@ -186,7 +181,7 @@ static bool add_capacity(void *context, const char *text, struct error *err)
     replay->capacities = grown;
     struct capacity *capacity = &replay->capacities[replay->capacity_count];
     memcpy(capacity->text, text, strlen(text) + 1);
-    if (!parse_capacity(replay, text, &capacity->bytes, err))
+    if (!parse_capacity(replay, capacity, err))
         return fail_in(err, "--capacity \"%s\"", text);
     replay->capacity_count++;
     return true;
@@ -210,7 +205,8 @@ static bool replay_one(const struct replay *replay, const struct replay_options 
     block_id evict_blocks[POLICY_BLOCK_NAMES_MAX], pin_blocks[POLICY_BLOCK_NAMES_MAX];
     struct replay_spec spec = {.model = &replay->model,
                                .trace = &replay->trace,
-                               .capacity_bytes = capacity->bytes,
+                               .capacity_bytes = capacity->amount,
+                               .by_objects = capacity->by_objects,
                                .evict_when = options_given->evict_when};
     struct replay_result result;
     struct arena arena = {0};
@@ -223,7 +219,7 @@ static bool replay_one(const struct replay *replay, const struct replay_options 
         .trace = options_given->trace,
         .policy = choice->label,
         .capacity = capacity->text,
-        .capacity_bytes = capacity->bytes,
+        .capacity_bytes = capacity->by_objects ? (uint64_t)-1 : capacity->amount,
         .accesses = result.accesses,
         .hits = result.hits,
         .misses = result.misses,
@@ -235,11 +231,23 @@ static bool replay_one(const struct replay *replay, const struct replay_options 
     return output_record(output, &record, err);
 }
 
+/* A composition with a prefetcher is replayed without it, so that the policies of a config can be compared here too. */
+static void note_prefetchers(const struct replay *replay)
+{
+    for (size_t p = 0; p < replay->policy_count; p++) {
+        const struct policy_choice *choice = &replay->policies[p];
+        if (choice->prefetch.policy != NULL)
+            fprintf(stderr, "note: %s: a replay has no time, so %s is left out\n", choice->label,
+                    choice->prefetch_text);
+    }
+}
+
 static bool replay_all(const struct replay *replay, const struct replay_options *given, struct error *err)
 {
     struct output *output;
     if (!output_open(stdout, given->format, replay_columns, replay_column_count, NULL, 0, &output, err))
         return false;
+    note_prefetchers(replay);
     bool good = true;
     for (size_t c = 0; good && c < replay->capacity_count; c++)
         for (size_t p = 0; good && p < replay->policy_count; p++)

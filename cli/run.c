@@ -8,12 +8,14 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/run_results.h"
 #include "sim/farm.h"
 
-enum { KEY_SET = KEY_OWN, KEY_DB, KEY_SHARD, KEY_FORCE, KEY_FAIL_ON_KILL };
-enum { JOBS_MAX = 256, SHARDS_MAX = 1 << 20, NOTES_RUNS_MAX = 256, NOTES_BYTES = 4096 };
+enum { KEY_SET = KEY_OWN, KEY_DB, KEY_SHARD, KEY_FORCE, KEY_FAIL_ON_KILL, KEY_TIMEOUT };
+enum { SHARDS_MAX = 1 << 20, NOTES_RUNS_MAX = 256, NOTES_BYTES = 4096 };
+#define MS_NS INT64_C(1000000)
 
 struct run_options {
     struct arguments arguments;
@@ -21,6 +23,7 @@ struct run_options {
     const char **overrides;
     size_t override_count;
     uint64_t jobs, shard, shards;
+    int64_t timeout_ms; /* 0: none */
     bool force, fail_on_kill, quiet;
     enum format format;
 };
@@ -31,6 +34,8 @@ static const struct argp_option options[] = {
     {"db", KEY_DB, "FILE", 0, "database of runs (default results/runs.db); none: store nothing", 0},
     {"jobs", 'j', "N", 0, "runs at the same time (default: one for each processor)", 0},
     {"shard", KEY_SHARD, "I/N", 0, "only every N-th run, from the I-th (1 .. N)", 0},
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "end a run that computes for longer than this, such as 30s (default: never)",
+     0},
     {"force", KEY_FORCE, NULL, 0, "run again what is stored already", 0},
     {"fail-on-kill", KEY_FAIL_ON_KILL, NULL, 0, "exit with 5 when the app was killed in any run", 0},
     {"quiet", 'q', NULL, 0, "no notes and no progress bar", 0},
@@ -53,6 +58,15 @@ static bool parse_shard(const char *text, struct run_options *run, struct error 
     return true;
 }
 
+static bool parse_timeout(const char *text, struct run_options *run, struct error *err)
+{
+    int64_t ns;
+    if (!parse_time(text, &ns, err))
+        return fail_in(err, "--timeout");
+    run->timeout_ms = ns / MS_NS;
+    return run->timeout_ms > 0 || fail(err, STATUS_USAGE, "--timeout: %.80s is less than 1ms", text);
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct run_options *run = state->input;
@@ -67,10 +81,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
         good = text[0] != '\0' || fail(err, STATUS_USAGE, "--db: a file name is missing");
         break;
     case 'j':
-        good = parse_count(text, 1, JOBS_MAX, &run->jobs, err) || fail_in(err, "--jobs");
+        good = parse_count(text, 1, FARM_JOBS_MAX, &run->jobs, err) || fail_in(err, "--jobs");
         break;
     case KEY_SHARD:
         good = parse_shard(text, run, err);
+        break;
+    case KEY_TIMEOUT:
+        good = parse_timeout(text, run, err);
         break;
     case KEY_FORCE:
         run->force = true;
@@ -136,9 +153,11 @@ static bool compute(const struct run_options *run, struct run_results *results, 
             places[indices[i]] = todo[i];
         }
         context.places = places;
-        uint64_t jobs = run->jobs < count ? run->jobs : count;
+        bool stopped; /* also told by *results->stop, for the steps before and after */
+        const struct farm_options farm_options = {
+            .jobs = (unsigned)run->jobs, .timeout_ms = run->timeout_ms, .stop = results->stop};
         progress_start(&context.progress, count, !run->quiet);
-        good = count == 0 || farm_run(results->experiment, indices, count, (unsigned)jobs, finished, &context, err);
+        good = farm_run(results->experiment, indices, count, &farm_options, finished, &context, &stopped, err);
         progress_hide(&context.progress);
     }
     free(places);
@@ -195,6 +214,24 @@ static bool any_killed(const struct run_results *results)
     return false;
 }
 
+/* What a user who ended it wants to know: what is kept, and how to go on. */
+static void tell_stop(const struct run_options *run, const struct run_results *results)
+{
+    fprintf(stderr, "pocketload: stopped by %s", interrupt_name(*results->stop));
+    if (results->computed == 0) {
+        fprintf(stderr, " before a run was finished\n");
+    } else if (results->db == NULL) {
+        fprintf(stderr, ": %zu of %zu runs were finished, none is stored (--db none)\n", results->computed,
+                results->count);
+    } else {
+        size_t stored = 0;
+        for (size_t i = 0; i < results->count; i++)
+            stored += results->has_record[i];
+        fprintf(stderr, ": %zu of %zu runs are stored in %s; the same command%s goes on\n", stored, results->count,
+                results->db, run->force ? " without --force" : "");
+    }
+}
+
 static bool run_all(const struct run_options *run, struct run_results *results, struct error *err)
 {
     size_t *todo = calloc(results->count + 1, sizeof *todo), todo_count = 0;
@@ -204,6 +241,12 @@ static bool run_all(const struct run_options *run, struct run_results *results, 
     free(todo);
     if (!good)
         return false;
+    /* All is stored: from here on, a signal may end the program where it is. */
+    interrupts_release();
+    if (*results->stop != 0) {
+        tell_stop(run, results);
+        return true;
+    }
     if (run->fail_on_kill && results->status == STATUS_OK && any_killed(results))
         results->status = STATUS_KILLED;
     if (run->format == FORMAT_TABLE && !run->quiet) {
@@ -230,11 +273,13 @@ static int run_config(struct run_options *run)
         return report(&err);
     const char *db = strcmp(run->db, "none") == 0 ? NULL : run->db;
     struct run_results results;
-    bool good = results_start(&results, experiment, db, run->shard, run->shards, &err) && run_all(run, &results, &err);
+    bool good = results_start(&results, experiment, db, run->shard, run->shards, interrupts_catch(), &err) &&
+                run_all(run, &results, &err);
     int status = good ? results.status : report(&err);
     if (!results_finish(&results, &err) && status == STATUS_OK)
         status = report(&err);
     experiment_free(experiment);
+    interrupts_raise();
     return status;
 }
 
@@ -250,7 +295,7 @@ int command_run(int argc, char **argv)
                                      NULL};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct run_options run = {.db = "results/runs.db", .shard = 1, .shards = 1};
-    run.jobs = processors < 1 ? 1 : processors > JOBS_MAX ? JOBS_MAX : (uint64_t)processors;
+    run.jobs = processors < 1 ? 1 : processors > FARM_JOBS_MAX ? FARM_JOBS_MAX : (uint64_t)processors;
     struct error err;
     run.overrides = calloc((size_t)argc + 1, sizeof *run.overrides);
     if (run.overrides == NULL) {

@@ -12,9 +12,9 @@ static bool no_memory(struct error *err)
 }
 
 bool results_start(struct run_results *results, struct experiment *experiment, const char *db, uint64_t shard,
-                   uint64_t shards, struct error *err)
+                   uint64_t shards, const volatile sig_atomic_t *stop, struct error *err)
 {
-    *results = (struct run_results){.experiment = experiment, .db = db};
+    *results = (struct run_results){.experiment = experiment, .db = db, .stop = stop};
     size_t total = experiment_run_count(experiment);
     size_t room = total / shards + 1;
     results->indices = calloc(room, sizeof *results->indices);
@@ -48,7 +48,7 @@ bool results_known(struct run_results *results, bool force, size_t *todo, size_t
     const char **known_keys = calloc(results->count + 1, sizeof *known_keys);
     bool good = known_keys != NULL || no_memory(err);
     *todo_count = 0;
-    for (size_t place = 0; good && place < results->count; place++) {
+    for (size_t place = 0; good && place < results->count && *results->stop == 0; place++) {
         const char *key = experiment_run_key(results->experiment, results->indices[place], err);
         bool known = false;
         good = key != NULL && (results->store == NULL || force || store_has(results->store, key, &known, err));
@@ -64,14 +64,6 @@ bool results_known(struct run_results *results, bool force, size_t *todo, size_t
     good = good && claim(results, known_keys, known_count, err);
     free(known_keys);
     return good;
-}
-
-static const char *keep(struct run_results *results, const char *text, bool *good)
-{
-    const char *copy = arena_strdup(&results->arena, text != NULL ? text : "");
-    if (copy == NULL)
-        *good = false;
-    return copy;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -107,34 +99,12 @@ bool results_add(struct run_results *results, size_t place, const struct run_res
 {
     size_t index = results->indices[place];
     struct experiment *experiment = results->experiment;
-    const char *key = experiment_run_key(experiment, index, err);
-    const struct model *model;
-    if (key == NULL || !find_model(results, index, &model, err))
-        return false;
-    const struct run_config *config = experiment_run(experiment, index);
     struct run_record *record = &results->records[place];
-    bool good = true;
-    *record = (struct run_record){
-        .run_key = keep(results, key, &good),
-        .experiment = experiment_name(experiment),
-        .device = keep(results, config->device.name, &good),
-        .model = keep(results, model->name, &good),
-        .quant = keep(results, model->quant, &good),
-        .workload = keep(results, config->workload_label, &good),
-        .loader = keep(results, config->loader_label, &good),
-        .policy = keep(results, config->policy.label, &good),
-        .evict = keep(results, config->policy.evict_text, &good),
-        .pin = keep(results, config->policy.pin_text, &good),
-        .prefetch = keep(results, config->policy.prefetch_text, &good),
-        .budget_bytes = config->loader.budget_bytes,
-        .seed = config->seed,
-        .numbers = result->numbers,
-    };
-    record->numbers.killed_by = keep(results, result->numbers.killed_by, &good);
-    record->numbers.killed_phase = keep(results, result->numbers.killed_phase, &good);
-    if (!good)
-        return no_memory(err);
-    record_finish(record);
+    const struct model *model;
+    if (!find_model(results, index, &model, err) ||
+        !experiment_record(experiment, index, model, result, &results->arena, record, err))
+        return false;
+    results->computed++;
     results->has_record[place] = true;
     if (results->db == NULL)
         return true;

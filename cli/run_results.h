@@ -2,6 +2,8 @@
 #ifndef POCKETLOAD_CLI_RUN_RESULTS_H
 #define POCKETLOAD_CLI_RUN_RESULTS_H
 
+#include <signal.h>
+
 #include "base/arena.h"
 #include "results/store.h"
 #include "sim/experiment.h"
@@ -10,27 +12,29 @@ enum { TEXTS_SEEN_MAX = 256 };
 
 struct run_results {
     struct experiment *experiment;
-    const char *db;      /* NULL: nothing is stored */
-    struct store *store; /* opened when the file is there, or with the first result */
-    struct arena arena;  /* texts of the records */
-    size_t count;        /* of runs that this process answers for, in grid order */
-    size_t *indices;     /* into the experiment's runs */
+    const volatile sig_atomic_t *stop; /* not 0: the user wants an end */
+    const char *db;                    /* NULL: nothing is stored */
+    struct store *store;               /* opened when the file is there, or with the first result */
+    struct arena arena;                /* texts of the records */
+    size_t count;                      /* of runs that this process answers for, in grid order */
+    size_t *indices;                   /* into the experiment's runs */
     struct run_record *records;
     bool *has_record;
     struct prepared prepared; /* for notes, and for models that come with a trace */
     bool has_model;           /* the model of the run before, for records: most runs share it */
     struct model_spec model_spec;
     struct model model;
-    size_t failed;
-    int status; /* exit code of the worst failure so far */
+    size_t computed, failed; /* now, not those that were stored already */
+    int status;              /* exit code of the worst failure so far */
     /* Hashes of the lines printed so far: a fault that all runs share is told once. */
     uint64_t seen[TEXTS_SEEN_MAX];
     size_t seen_count;
 };
 
-/* Takes every runs `shard` (1 .. shards) of `shards`, and opens the database when it exists. */
+/* Takes every runs `shard` (1 .. shards) of `shards`, and opens the database when it exists. Once *stop is
+ * not zero, what takes long ends early. */
 bool results_start(struct run_results *results, struct experiment *experiment, const char *db, uint64_t shard,
-                   uint64_t shards, struct error *err);
+                   uint64_t shards, const volatile sig_atomic_t *stop, struct error *err);
 
 /* Reads what is stored already; *todo receives the places (in indices) of the others. With `force` that is all. */
 bool results_known(struct run_results *results, bool force, size_t *todo, size_t *todo_count, struct error *err);

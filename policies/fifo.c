@@ -33,6 +33,7 @@ static void fifo_on_remove(void *self, const struct policy_view *view, block_id 
 
 const struct policy policy_fifo = {
     .abi = POLICY_ABI,
+    .size = sizeof(struct policy),
     .kind = POLICY_EVICT,
     .name = "fifo",
     .summary = "evict the block that came first, however often it is used",

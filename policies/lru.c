@@ -40,6 +40,7 @@ static void lru_on_remove(void *self, const struct policy_view *view, block_id b
 
 const struct policy policy_lru = {
     .abi = POLICY_ABI,
+    .size = sizeof(struct policy),
     .kind = POLICY_EVICT,
     .name = "lru",
     .summary = "evict the block whose last use lies furthest back",

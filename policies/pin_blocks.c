@@ -39,6 +39,7 @@ static const struct policy_param named_params[] = {
 
 const struct policy policy_blocks = {
     .abi = POLICY_ABI,
+    .size = sizeof(struct policy),
     .kind = POLICY_PIN,
     .name = "blocks",
     .summary = "pin the blocks of the given names",

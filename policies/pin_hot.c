@@ -79,6 +79,7 @@ static const struct policy_param hot_params[] = {
 
 const struct policy policy_hot = {
     .abi = POLICY_ABI,
+    .size = sizeof(struct policy),
     .kind = POLICY_PIN,
     .name = "hot",
     .summary = "pin the blocks that are used most often for their size",

@@ -35,6 +35,7 @@ static const struct policy_param kinds_params[] = {
 
 const struct policy policy_kinds = {
     .abi = POLICY_ABI,
+    .size = sizeof(struct policy),
     .kind = POLICY_PIN,
     .name = "kinds",
     .summary = "pin all blocks of the given kinds",

@@ -1,3 +1,4 @@
+/* clang-format off: the order of the calls below is a list. */
 /* The contract between the engine and a policy: all that a policy sees, and all that a plug-in includes.
  *
  * Policies decide, the engine acts. A policy is one constant table of functions. It never allocates, keeps no global
@@ -9,28 +10,35 @@
  *
  * Order of the calls, for one run:
  *
- *   1. state_size(view, args), then init(self, view, args). The memory is zeroed and aligned to 64 bytes.
- *   2. Pin rule: plan() once. Pinned blocks are loaded before the first step; the eviction policy never hears of them.
- *   3. For each step, its uses in the order of the trace. For the first use of a block by the step, one of
- *        on_hit(b)    the block is resident, or in flight;
- *        on_miss(b)   it is absent. Unless it is streamed (below), the engine then makes room: while the held bytes and
- * b exceed the budget it asks victim(b) and, for each answer, calls on_remove(answer). Then on_insert(b): b is now in
- * flight (POLICY_LOADING), later resident; nothing is called when it arrives. For each further use of the same block by
- * the same step (prompt tokens that share an expert): on_hit(b). With evict_when = after_step no room is made before;
- * when the step ends, the engine asks victim(BLOCK_NONE) until the held bytes fit, or no block may be evicted.
+ *   1. Pin rule: state_size(), init(), plan() once. What it pins is in view->pinned_bytes from then on, and is loaded
+ *      before the first step; the eviction policy never hears of these blocks.
+ *   2. Eviction policy and prefetcher: state_size(), init(). State memory is zeroed and aligned to 64 bytes.
+ *   3. For each step, its uses in the order of the trace. For the first use of a block by the step:
+ *        on_hit(b)      the block is resident, or in flight;
+ *        on_miss(b)     it is absent. Then, unless it is larger than the budget less the pinned bytes:
+ *          admit(b)     false: the block is streamed, at once.
+ *          victim(b)    as long as the held bytes and b together exceed the budget; for each answer on_remove(answer).
+ *          on_insert(b) b is in flight from now on (POLICY_LOADING; in a replay at once POLICY_RESIDENT). Nothing is
+ *                       called when it arrives.
+ *      For each further use of the same block by the same step (prompt tokens that share an expert): on_hit(b).
+ *      With evict_when = after_step no victim is asked for before on_insert; when the step ends, the engine asks
+ *      victim(BLOCK_NONE) until the held bytes fit or the answer is BLOCK_NONE.
  *   4. When the last block of a step is there: the prefetcher's plan(), which replaces the plan before. Each block of
- * the plan that is absent when its turn comes goes through victim() / on_remove() / on_insert() as above, without
- *      on_miss(): a fill is not a use. Its first use is an on_hit(), even when it is still in flight.
- *   5. Streamed blocks: a block larger than what pinned blocks leave of the budget, or one that finds no room because
- *      victim() answers BLOCK_NONE and nothing in flight will change that, is read for this step without being kept.
- * The policy hears on_miss() only.
+ *      the plan that is absent when its turn comes goes through admit(), victim(), on_remove() and on_insert() as
+ *      above, without on_miss(): a fill is not a use. Its first use is an on_hit(), even when it is still in flight.
  *
- * `victim` answers with a block for which policy_may_evict() holds, or with BLOCK_NONE ("I have none", or "keep what
- * is there rather than take the incoming one"). Anything else ends the run with an error that names the policy, the
- * block and the reason.
+ * A streamed block is read for its step without being kept; the policy hears on_miss() only. A block is streamed when
+ * it is larger than the budget less the pinned bytes, when admit() refuses it, or when victim() answers BLOCK_NONE and
+ * nothing in flight will change that. (A demand waits for prefetches in flight before it gives up on room, so refuse by
+ * admit(), which is asked once, not by victim().)
  *
- * Optional functions are NULL. The table and the structures only ever grow at their ends; POLICY_ABI changes when a
- * meaning changes. */
+ * `victim` answers with a block for which policy_may_evict() holds, or with BLOCK_NONE: "I have none". Anything else
+ * ends the run with an error that names the policy, the block and the reason.
+ *
+ * Optional functions are NULL. `struct policy` and `struct policy_view` only ever grow at their ends, and bear their
+ * sizes; what a table built against an older header lacks is taken as NULL. `struct policy_block` and `struct
+ * policy_param` are elements of arrays and stay as they are. POLICY_ABI changes when a meaning changes. */
+/* clang-format on */
 #ifndef POCKETLOAD_POLICIES_POLICY_H
 #define POCKETLOAD_POLICIES_POLICY_H
 
@@ -65,7 +73,7 @@ enum {
     POLICY_RESIDENT = 1,
     POLICY_LOADING = 2,     /* in flight: its bytes are reserved */
     POLICY_PINNED = 4,      /* never evicted */
-    POLICY_IN_USE = 8,      /* named by the step that runs */
+    POLICY_IN_USE = 8,      /* named by the step that runs; set whenever a victim is asked for */
     POLICY_PREFETCHED = 16, /* brought by a prefetch and not yet used */
 };
 
@@ -132,6 +140,8 @@ struct evict_ops {
     block_id (*victim)(void *self, const struct policy_view *view, block_id incoming);
     void (*on_insert)(void *self, const struct policy_view *view, block_id b);
     void (*on_remove)(void *self, const struct policy_view *view, block_id b, enum remove_reason reason);
+    /* Optional: may this block come in? NULL: always. */
+    bool (*admit)(void *self, const struct policy_view *view, block_id b);
 };
 
 struct pin_ops {
@@ -149,14 +159,15 @@ struct prefetch_ops {
     uint32_t (*plan)(void *self, const struct policy_view *view, block_id *out, uint32_t max);
 };
 
-enum policy_kind { POLICY_EVICT, POLICY_PIN, POLICY_PREFETCH };
+enum policy_kind { POLICY_EVICT, POLICY_PIN, POLICY_PREFETCH, POLICY_KINDS_COUNT };
 
 enum { POLICY_NEEDS_HEAT = 1 }; /* bits of policy.needs */
 
 enum { POLICY_PARAMS_MAX = 8 };
 
 struct policy {
-    uint32_t abi; /* POLICY_ABI */
+    uint32_t abi;  /* POLICY_ABI */
+    uint32_t size; /* sizeof (struct policy) */
     enum policy_kind kind;
     const char *name;    /* a-z, 0-9 and '-', at most 31 characters */
     const char *summary; /* one line */

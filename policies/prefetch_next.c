@@ -49,6 +49,7 @@ static const struct policy_param next_params[] = {
 
 const struct policy policy_next = {
     .abi = POLICY_ABI,
+    .size = sizeof(struct policy),
     .kind = POLICY_PREFETCH,
     .name = "next",
     .summary = "fetch the blocks of the next steps while this one computes",

@@ -1,7 +1,6 @@
 /* The figures of a grid, against the budget: what each shows, as data. */
 #include <inttypes.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,27 +8,23 @@
 #include "results/plot_data.h"
 #include "results/plot_scripts.h"
 
-static bool no_memory(struct error *err)
-{
-    return fail(err, STATUS_IO, "out of memory for the figures");
-}
-
-static bool query_failed(struct store *store, struct error *err)
-{
-    return fail(err, STATUS_IO, "cannot read the runs: %s", sqlite3_errmsg(store_handle(store)));
-}
-
 /* ---- Curves against the budget ---- */
 
-/* Sums of a quantity by series and budget, for means over repeats. */
+/* Sums of a quantity by series and budget, for means over seeds. */
+struct cell {
+    double sum;
+    unsigned count;
+    bool killed;
+};
+
 struct curves {
     const char *labels[SERIES_MAX];
-    uint64_t *budgets; /* ascending */
-    double *sums;      /* [budget * SERIES_MAX + series] */
-    unsigned *counts;
+    uint64_t *budgets;  /* ascending */
+    struct cell *cells; /* [budget * SERIES_MAX + series] */
     size_t series_count, budget_count;
-    double largest; /* mean */
+    double largest; /* mean; NAN: nothing to draw */
     bool left_out;  /* there are more series than can be told apart */
+    bool killed;    /* some runs were */
 };
 
 static int compare_budgets(const void *a, const void *b)
@@ -50,104 +45,127 @@ static size_t find_series(struct curves *curves, const char *label)
     return i;
 }
 
-/* Runs that were killed, or have no budget, have no place on a curve. */
-static bool on_a_curve(const struct run_record *record)
+/* All budgets that were asked for: also those at which every run was killed belong to the axis. */
+static bool collect_budgets(const struct plot_runs *runs, struct curves *curves)
 {
-    return record->numbers.outcome == OUTCOME_COMPLETED && record->budget_bytes > 0;
-}
-
-static bool collect(const struct plot_runs *runs, double (*value)(const struct run_record *record),
-                    struct curves *curves)
-{
-    *curves = (struct curves){.budgets = calloc(runs->count, sizeof *curves->budgets)};
+    curves->budgets = calloc(runs->count, sizeof *curves->budgets);
     if (!curves->budgets)
         return false;
     size_t count = 0;
     for (size_t i = 0; i < runs->count; i++)
-        if (on_a_curve(&runs->records[i]))
-            curves->budgets[count++] = runs->records[i].budget_bytes;
+        if (runs->runs[i].record.budget_bytes > 0)
+            curves->budgets[count++] = runs->runs[i].record.budget_bytes;
     qsort(curves->budgets, count, sizeof *curves->budgets, compare_budgets);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || curves->budgets[i] != curves->budgets[i - 1])
             curves->budgets[curves->budget_count++] = curves->budgets[i];
-    curves->sums = calloc((curves->budget_count + 1) * SERIES_MAX, sizeof *curves->sums);
-    curves->counts = calloc((curves->budget_count + 1) * SERIES_MAX, sizeof *curves->counts);
-    if (!curves->sums || !curves->counts)
+    return true;
+}
+
+static bool collect(const struct plot_runs *runs, double (*value)(const struct plot_run *run), struct curves *curves)
+{
+    *curves = (struct curves){.largest = (double)NAN};
+    if (!collect_budgets(runs, curves) ||
+        !(curves->cells = calloc((curves->budget_count + 1) * SERIES_MAX, sizeof *curves->cells)))
         return false;
     for (size_t i = 0; i < runs->count; i++) {
-        const struct run_record *record = &runs->records[i];
-        const double here = on_a_curve(record) ? value(record) : (double)NAN;
-        const size_t series = isnan(here) ? SERIES_MAX : find_series(curves, plot_label(runs, record));
+        const struct plot_run *run = &runs->runs[i];
+        const bool killed = run->record.numbers.outcome != OUTCOME_COMPLETED;
+        const double here = killed ? (double)NAN : value(run);
+        if (run->record.budget_bytes == 0 || (!killed && isnan(here)))
+            continue;
+        const size_t series = find_series(curves, run->label);
         if (series == SERIES_MAX)
             continue;
         const uint64_t *budget =
-            bsearch(&record->budget_bytes, curves->budgets, curves->budget_count, sizeof *budget, compare_budgets);
-        const size_t cell = (size_t)(budget - curves->budgets) * SERIES_MAX + series;
-        curves->sums[cell] += here;
-        curves->counts[cell]++;
+            bsearch(&run->record.budget_bytes, curves->budgets, curves->budget_count, sizeof *budget, compare_budgets);
+        struct cell *cell = &curves->cells[(size_t)(budget - curves->budgets) * SERIES_MAX + series];
+        cell->killed = cell->killed || killed;
+        curves->killed = curves->killed || killed;
+        cell->sum += killed ? 0 : here;
+        cell->count += !killed;
     }
     for (size_t i = 0; i < curves->budget_count * SERIES_MAX; i++)
-        if (curves->counts[i] > 0)
-            curves->largest = fmax(curves->largest, curves->sums[i] / curves->counts[i]);
+        if (curves->cells[i].count > 0)
+            curves->largest = fmax(curves->largest, curves->cells[i].sum / curves->cells[i].count);
     return true;
 }
 
 static void curves_free(struct curves *curves)
 {
     free(curves->budgets);
-    free(curves->sums);
-    free(curves->counts);
+    free(curves->cells);
 }
 
+/* budget, the mean of each series, 1 for each series that was killed there. */
 static bool write_curves(const struct plot_runs *runs, const struct curves *curves, FILE *file)
 {
     fputs("budget_bytes", file);
     bool ok = true;
-    for (size_t i = 0; ok && i < curves->series_count; i++) {
+    for (size_t i = 0; ok && i < 2 * curves->series_count; i++) {
+        char head[600];
+        const bool killed = i >= curves->series_count;
+        snprintf(head, sizeof head, "%s%.500s", killed ? "killed: " : "", curves->labels[i % curves->series_count]);
         putc(',', file);
-        ok = plot_text(file, curves->labels[i], LABEL_CHARACTERS, false);
+        ok = plot_text(file, head, LABEL_CHARACTERS, false);
     }
-    fputs(",title\n", file);
+    fputs(PLOT_TITLE_HEADS, file);
     for (size_t row = 0; ok && row < curves->budget_count; row++) {
+        const struct cell *cells = &curves->cells[row * SERIES_MAX];
         fprintf(file, "%" PRIu64, curves->budgets[row]);
-        for (size_t i = 0; i < curves->series_count; i++) {
-            const size_t cell = row * SERIES_MAX + i;
-            if (curves->counts[cell] > 0)
-                fprintf(file, ",%.9g", curves->sums[cell] / curves->counts[cell]);
+        for (size_t i = 0; i < curves->series_count; i++)
+            if (cells[i].count > 0)
+                fprintf(file, ",%.9g", cells[i].sum / cells[i].count);
             else
                 putc(',', file);
-        }
-        putc(',', file);
-        ok = plot_text(file, runs->title, TITLE_CHARACTERS, false);
-        putc('\n', file);
+        for (size_t i = 0; i < curves->series_count; i++)
+            fputs(cells[i].killed ? ",1" : ",", file);
+        ok = plot_titles(file, runs, "");
     }
     return ok;
 }
 
-static bool draw_curves(const struct plot_runs *runs, struct figure *figure, double (*value)(const struct run_record *),
+/* How far apart, in bytes, series stand that would hide each other at one budget. */
+static double side_step(const struct curves *curves)
+{
+    const uint64_t largest = curves->budgets[curves->budget_count - 1];
+    double step = (double)largest * 0.014;
+    for (size_t i = 1; i < curves->budget_count; i++)
+        step = fmin(step, (double)(curves->budgets[i] - curves->budgets[i - 1]) * 0.6 / (double)curves->series_count);
+    return step;
+}
+
+static bool draw_curves(const struct plot_runs *runs, struct figure *figure, double (*value)(const struct plot_run *),
                         const char *title, const char *y_label, struct axis_unit (*unit)(double largest), bool *drawn,
                         struct error *err)
 {
     struct curves curves;
     bool ok = collect(runs, value, &curves);
-    *drawn = ok && curves.series_count > 0;
+    *drawn = ok && !isnan(curves.largest);
     if (*drawn) {
-        const unsigned series = (unsigned)curves.series_count;
-        char whole_title[128];
-        snprintf(whole_title, sizeof whole_title, "%s%s", title, curves.left_out ? " (the first 16 series)" : "");
+        const uint64_t largest = curves.budgets[curves.budget_count - 1];
+        const struct curves_drawing drawing = {.title = title,
+                                               .y_label = y_label,
+                                               .x = axis_bytes(largest),
+                                               .y = unit(curves.largest),
+                                               .largest_x = (double)largest,
+                                               .side_step = side_step(&curves),
+                                               .series = (unsigned)curves.series_count,
+                                               .left_out = curves.left_out,
+                                               .killed = curves.killed};
         ok = write_curves(runs, &curves, figure->data);
-        script_begin(figure->script, figure->name, series + 2, series);
-        script_lines(figure->script, whole_title, "budget for weights",
-                     axis_bytes(curves.budgets[curves.budget_count - 1]), y_label, unit(curves.largest), series, true);
+        script_begin(figure->script, figure->name, 2 * drawing.series + 3, drawing.series, runs->configs,
+                     script_legend_height(drawing.series));
+        script_curves(figure->script, &drawing);
         script_end(figure->script);
     }
     curves_free(&curves);
-    return ok || no_memory(err);
+    return ok || plot_no_memory(err);
 }
 
-static double hit_percent(const struct run_record *record)
+static double hit_percent(const struct plot_run *run)
 {
-    return 100 * record->hit_rate;
+    return 100 * run->record.hit_rate;
 }
 
 static struct axis_unit percent(double largest)
@@ -160,110 +178,135 @@ bool figure_hit_rate(struct store *store, const struct plot_runs *runs, struct f
                      struct error *err)
 {
     (void)store;
+    figure->missing = "no run with a budget was completed";
     return draw_curves(runs, figure, hit_percent, "Hit rate against budget", "hit rate", percent, drawn, err);
 }
 
-static double stall_per_token(const struct run_record *record)
+static double later_stall(const struct plot_run *run)
 {
-    return ratio((uint64_t)record->numbers.stall_ns, record->numbers.tokens);
+    return run->later_stall_ns;
 }
 
 bool figure_stall_per_token(struct store *store, const struct plot_runs *runs, struct figure *figure, bool *drawn,
                             struct error *err)
 {
     (void)store;
-    return draw_curves(runs, figure, stall_per_token, "Time lost waiting for weights, against budget",
-                       "stall per token", axis_time, drawn, err);
+    figure->missing = "no run with a budget was completed and has a second token";
+    return draw_curves(runs, figure, later_stall, "Waiting for weights, mean of the tokens after the first",
+                       "stall per later token", axis_time, drawn, err);
 }
 
 /* ---- Peak memory ---- */
 
-struct bar {
-    const struct run_record *record;
-    size_t index;
-};
+/* x, group_x (on the group's first bar), the classes from below, the peak of all together, label, group. */
+static bool write_bar(const struct plot_runs *runs, const struct plot_run *run, double x, double group_x, FILE *file)
+{
+    const struct run_record *record = &run->record;
+    const struct run_numbers *n = &record->numbers;
+    char budget[UNITS_TEXT], label[600];
+    const bool completed = n->outcome == OUTCOME_COMPLETED;
+    snprintf(label, sizeof label, "%s%s%.500s", completed ? "" : record->outcome, completed ? "" : ": ", run->label);
+    fprintf(file, "%g,", x);
+    if (group_x > 0)
+        fprintf(file, "%g", group_x);
+    fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", run->runtime_bytes,
+            n->peak_kv_bytes, n->peak_activation_bytes, run->streamed_bytes, n->peak_weights_bytes,
+            n->peak_memory_bytes);
+    const bool ok = plot_text(file, label, BAR_LABEL_CHARACTERS, true);
+    fprintf(file, ",\"%s\"", record->budget_bytes == 0 ? "no budget" : format_bytes(record->budget_bytes, budget));
+    return ok && plot_titles(file, runs, "");
+}
+
+/* That all runs share, else 0. */
+static uint64_t shared_threshold(const struct plot_runs *runs)
+{
+    for (size_t i = 1; i < runs->count; i++)
+        if (runs->runs[i].kill_threshold != runs->runs[0].kill_threshold)
+            return 0;
+    return (uint64_t)runs->runs[0].kill_threshold;
+}
+
+static void measure_bar(struct bars *drawing, const struct plot_run *run)
+{
+    const struct run_numbers *n = &run->record.numbers;
+    const uint64_t height =
+        run->runtime_bytes + run->streamed_bytes + n->peak_kv_bytes + n->peak_activation_bytes + n->peak_weights_bytes;
+    const size_t label = strlen(run->label) + (n->outcome == OUTCOME_COMPLETED ? 0 : strlen(run->record.outcome) + 2);
+    if (height > drawing->highest_bytes)
+        drawing->highest_bytes = height;
+    if (label > drawing->longest_label)
+        drawing->longest_label = label < BAR_LABEL_CHARACTERS ? (unsigned)label : BAR_LABEL_CHARACTERS;
+}
 
 static int compare_bars(const void *a, const void *b)
 {
-    const struct bar *x = a, *y = b;
-    if (x->record->budget_bytes != y->record->budget_bytes)
-        return x->record->budget_bytes < y->record->budget_bytes ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    const struct plot_run *x = a, *y = b;
+    if (x->record.budget_bytes != y->record.budget_bytes)
+        return x->record.budget_bytes < y->record.budget_bytes ? -1 : 1;
+    const int order = strcmp(x->label, y->label);
+    return order != 0 ? order : (int)x->record.numbers.outcome - (int)y->record.numbers.outcome;
 }
 
-static bool runtime_bytes(struct store *store, const char *run_key, int64_t *bytes)
+static void raise_to(uint64_t *peak, uint64_t other)
 {
-    sqlite3_stmt *stmt = NULL;
-    const bool ok = sqlite3_prepare_v2(store_handle(store), "SELECT max(runtime_bytes) FROM sample WHERE run_key = ?1",
-                                       -1, &stmt, NULL) == SQLITE_OK &&
-                    sqlite3_bind_text(stmt, 1, run_key, -1, SQLITE_STATIC) == SQLITE_OK &&
-                    sqlite3_step(stmt) == SQLITE_ROW;
-    *bytes = ok ? sqlite3_column_int64(stmt, 0) : 0;
-    sqlite3_finalize(stmt);
-    return ok;
+    if (other > *peak)
+        *peak = other;
 }
 
-/* x, label, group, group_x (on the group's first bar), the classes, title. */
-static bool write_bar(const struct plot_runs *runs, const struct bar *bar, double x, double group_x, int64_t runtime,
-                      FILE *file)
+/* One bar for all seeds, with the most of each class; killed ones have a bar of their own. Returns how many. */
+static size_t merge_seeds(struct plot_run *bars, size_t count)
 {
-    const struct run_record *record = bar->record;
-    const struct run_numbers *n = &record->numbers;
-    char budget[UNITS_TEXT], label[600];
-    snprintf(label, sizeof label, "%.500s%s%s", plot_label(runs, record), n->outcome == OUTCOME_COMPLETED ? "" : ": ",
-             n->outcome == OUTCOME_COMPLETED ? "" : record->outcome);
-    fprintf(file, "%g,", x);
-    bool ok = plot_text(file, label, BAR_LABEL_CHARACTERS, true);
-    if (group_x > 0)
-        fprintf(file, ",\"%s\",%g",
-                record->budget_bytes == 0 ? "no budget" : format_bytes(record->budget_bytes, budget), group_x);
-    else
-        fputs(",,", file);
-    fprintf(file, ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", runtime, n->peak_kv_bytes,
-            n->peak_activation_bytes, n->peak_weights_bytes);
-    ok = ok && plot_text(file, runs->title, TITLE_CHARACTERS, false);
-    putc('\n', file);
-    return ok;
+    size_t merged = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (merged == 0 || compare_bars(&bars[merged - 1], &bars[i]) != 0) {
+            bars[merged++] = bars[i];
+            continue;
+        }
+        struct plot_run *bar = &bars[merged - 1];
+        struct run_numbers *n = &bar->record.numbers, *other = &bars[i].record.numbers;
+        raise_to(&bar->runtime_bytes, bars[i].runtime_bytes);
+        raise_to(&bar->streamed_bytes, bars[i].streamed_bytes);
+        raise_to(&n->peak_kv_bytes, other->peak_kv_bytes);
+        raise_to(&n->peak_activation_bytes, other->peak_activation_bytes);
+        raise_to(&n->peak_weights_bytes, other->peak_weights_bytes);
+        raise_to(&n->peak_memory_bytes, other->peak_memory_bytes);
+    }
+    return merged;
 }
 
 bool figure_peak_memory(struct store *store, const struct plot_runs *runs, struct figure *figure, bool *drawn,
                         struct error *err)
 {
-    struct bar *bars = calloc(runs->count, sizeof *bars);
+    (void)store;
+    struct plot_run *bars = calloc(runs->count, sizeof *bars);
     if (!bars)
-        return no_memory(err);
-    for (size_t i = 0; i < runs->count; i++)
-        bars[i] = (struct bar){&runs->records[i], i};
+        return plot_no_memory(err);
+    memcpy(bars, runs->runs, runs->count * sizeof *bars);
     qsort(bars, runs->count, sizeof *bars, compare_bars);
-    const size_t count = runs->count < BARS_MAX ? runs->count : BARS_MAX;
-    struct bars drawing = {.count = (unsigned)count, .highest_bytes = 1, .left_out = count < runs->count};
+    const size_t all = merge_seeds(bars, runs->count);
+    const size_t count = all < BARS_MAX ? all : BARS_MAX;
+    struct bars drawing = {.count = (unsigned)count, .highest_bytes = 1, .left_out = count < all};
     bool ok = true;
-    fputs("x,label,budget,budget_x,runtime_bytes,kv_bytes,activation_bytes,weights_bytes,title\n", figure->data);
+    fputs("x,budget_x,runtime_bytes,kv_bytes,activation_bytes,streamed_bytes,weights_bytes,peak_memory_bytes,label,"
+          "budget" PLOT_TITLE_HEADS,
+          figure->data);
     for (size_t i = 0; ok && i < count; i++) {
-        const struct run_numbers *n = &bars[i].record->numbers;
-        const uint64_t budget = bars[i].record->budget_bytes;
-        const bool first = i == 0 || budget != bars[i - 1].record->budget_bytes;
+        const uint64_t budget = bars[i].record.budget_bytes;
+        const bool first = i == 0 || budget != bars[i - 1].record.budget_bytes;
         size_t length = 1;
-        while (first && i + length < count && bars[i + length].record->budget_bytes == budget)
+        while (first && i + length < count && bars[i + length].record.budget_bytes == budget)
             length++;
         const double x = drawing.last_x + (first && i > 0 ? 2 : 1);
-        int64_t runtime;
-        ok = runtime_bytes(store, bars[i].record->run_key, &runtime)
-                 ? write_bar(runs, &bars[i], x, first ? x + (double)(length - 1) / 2 : 0, runtime, figure->data) ||
-                       no_memory(err)
-                 : query_failed(store, err);
-        const uint64_t height = (uint64_t)runtime + n->peak_kv_bytes + n->peak_activation_bytes + n->peak_weights_bytes;
-        const size_t label = strlen(plot_label(runs, bars[i].record));
+        ok = write_bar(runs, &bars[i], x, first ? x + (double)(length - 1) / 2 : 0, figure->data);
+        measure_bar(&drawing, &bars[i]);
         drawing.last_x = x;
-        if (height > drawing.highest_bytes)
-            drawing.highest_bytes = height;
-        if (label > drawing.longest_label)
-            drawing.longest_label = label < BAR_LABEL_CHARACTERS ? (unsigned)label : BAR_LABEL_CHARACTERS;
     }
     free(bars);
-    script_begin(figure->script, figure->name, 9, 1);
+    const uint64_t threshold = shared_threshold(runs);
+    drawing.kill_bytes = threshold / 2 <= drawing.highest_bytes ? threshold : 0;
+    script_begin(figure->script, figure->name, 12, 0, runs->configs, script_bars_height(&drawing));
     script_bars(figure->script, &drawing);
     script_end(figure->script);
     *drawn = ok;
-    return ok;
+    return ok || plot_no_memory(err);
 }

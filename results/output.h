@@ -21,9 +21,9 @@ bool output_record(struct output *output, const void *record, struct error *err)
 bool output_close(struct output *output, struct error *err);
 
 /* The ranking of a grid for people: for each group of equal device, model, quant, workload, loader, seed and budget,
- * the policies from best to worst with hit rate, TTFT, time per token, stall share, bytes read a token, peak memory,
- * and a verdict. Best is the least mean time per later token, then the least time to the first; equal in both is a tie;
- * killed runs come last. `color`: ANSI colours. */
+ * the policies from best to worst with hit rate, TTFT, time per token, share of the time that waits for weights, bytes
+ * read a token, peak memory, and a verdict. Best is the least mean time per later token, then the least time to the
+ * first; equal in both is a tie; killed runs come last. `color`: ANSI colours. */
 bool output_ranking(FILE *file, const struct run_record *records, size_t count, bool color, struct error *err);
 
 /* Cells of any table in any format, for list and show: texts only. Rows are row-major. */

@@ -58,11 +58,27 @@ static void remove_figure(const char *folder, const char *name)
     free(path);
 }
 
+/* What the figures do not show. */
+static void note_missing(const struct plot_spec *spec, const struct figure *figure)
+{
+    fprintf(spec->notes ? spec->notes : stderr, "note: %s: not drawn: %s\n", figure->name, figure->missing);
+}
+
+static void note_settings(const struct plot_spec *spec, const struct plot_runs *runs)
+{
+    if (runs->rival_settings > 1)
+        fprintf(spec->notes ? spec->notes : stderr,
+                "note: the experiment has %u configs of one name: drawn is the one %s (column setting of table run)\n",
+                runs->rival_settings, spec->run_key ? "of the run asked for" : "that was asked for last");
+}
+
 bool plot_all(struct store *store, const struct plot_spec *spec, void (*made)(void *context, const char *path),
               void *context, struct error *err)
 {
     struct plot_runs runs;
     bool ok = plot_runs_read(store, spec, &runs, err) && make_folder(spec->folder, err);
+    if (ok)
+        note_settings(spec, &runs);
     for (size_t i = 0; ok && i < sizeof figures / sizeof *figures; i++) {
         struct figure figure;
         bool drawn = false;
@@ -71,6 +87,7 @@ bool plot_all(struct store *store, const struct plot_spec *spec, void (*made)(vo
         if (ok && !drawn) {
             figure_abandon(&figure);
             remove_figure(spec->folder, figures[i].name);
+            note_missing(spec, &figure);
             continue;
         }
         ok = figure_end(&figure, ok, made, context, err);

@@ -3,6 +3,8 @@
 #ifndef POCKETLOAD_RESULTS_PLOT_H
 #define POCKETLOAD_RESULTS_PLOT_H
 
+#include <stdio.h>
+
 #include "results/store.h"
 
 struct plot_spec {
@@ -10,6 +12,7 @@ struct plot_spec {
     const char *experiment; /* NULL: the one stored last */
     const char *run_key;    /* for the figures of one run (memory over time, latency of tokens); NULL: the best of the
                                largest budget at which the policies differ, and its rivals */
+    FILE *notes;            /* gets a line on each figure that was not drawn, and on configs left out; NULL: stderr */
 };
 
 /* Calls back with the path of each figure made. STATUS_IO when gnuplot is missing or fails, or the database has nothing

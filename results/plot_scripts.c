@@ -1,11 +1,14 @@
 /* The gnuplot scripts of the figures.
  *
- * Colours: the eight of Okabe and Ito that people with any form of colour vision tell apart ("Color universal design",
- * 2008, https://jfly.uni-koeln.de/color/), the yellow last, for it is faint on white. Lines differ in dashes, points
- * and width too: where two policies do the same, the later, thinner line lies visibly on the earlier one. */
+ * Colours: seven of the eight of Okabe and Ito that people with any form of colour vision tell apart ("Color universal
+ * design", 2008, https://jfly.uni-koeln.de/color/); a brown stands for their yellow, which is faint on white. Each
+ * series has markers of its own shape, and no two series have theirs at one place: where two policies do the same, both
+ * are seen. */
 #include "results/plot_scripts.h"
 
 #include <inttypes.h>
+
+#include "base/units.h"
 
 struct axis_unit axis_bytes(uint64_t largest)
 {
@@ -23,24 +26,29 @@ static const char head[] =
     "set encoding utf8\n"
     "set datafile separator comma\n"
     "data = name . '.csv'\n"
+    "# gnuplot ends a text of the csv at a comma: names have U+201A in its stead there\n"
+    "text(s) = strstrt(s, '\xE2\x80\x9A') > 0 ? s[1:strstrt(s, '\xE2\x80\x9A') - 1] . ',' . "
+    "text(s[strstrt(s, '\xE2\x80\x9A') + 1:*]) : s\n"
+    "heading = ''\n"
     "subtitle = ''\n"
-    "stats data skip 1 every ::::0 using (subtitle = strcol(columns), 0) nooutput\n"
+    "stats data skip 1 every ::::0 using (heading = text(strcol(columns - 1)), 0) nooutput\n"
+    "stats data skip 1 every ::::0 using (subtitle = text(strcol(columns)), 0) nooutput\n"
+    "heading = heading . (subtitle eq '' ? '' : \"\\n\" . subtitle)\n"
+    "array names[series + 1]\n"
+    "do for [i = 1:series] {\n"
+    "    stats data every ::::0 using (names[i] = text(strcol(i + 1)), 0) nooutput\n"
+    "}\n"
     "\n"
-    "set linetype 1 lc rgb '#0072B2' dt solid pt 6\n"
-    "set linetype 2 lc rgb '#E69F00' dt (10,5) pt 4\n"
-    "set linetype 3 lc rgb '#009E73' dt solid pt 8\n"
-    "set linetype 4 lc rgb '#CC79A7' dt (6,3) pt 12\n"
-    "set linetype 5 lc rgb '#D55E00' dt solid pt 10\n"
-    "set linetype 6 lc rgb '#56B4E9' dt (16,4,4,4) pt 14\n"
-    "set linetype 7 lc rgb '#000000' dt (2,4) pt 2\n"
-    "set linetype 8 lc rgb '#F0E442' dt solid pt 1\n"
-    "set linetype cycle 8\n"
+    "array colors[8] = [0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0xD55E00, 0x56B4E9, 0x000000, 0x7F4F24]\n"
+    "array shapes[8] = [6, 4, 8, 12, 10, 14, 1, 3]\n"
+    "color(i) = colors[(i - 1) % 8 + 1]\n"
+    "shape(i) = shapes[(i - 1) % 8 + 1] + (i > 8 && i < 15 ? 1 : 0)\n"
     "set style fill solid 1.0 noborder\n"
     "set border 3 lc rgb '#606060'\n"
     "set tics nomirror textcolor rgb '#202020'\n"
     "set grid ytics lc rgb '#d8d8d8' lt 1 dt solid lw 1\n"
     "set yrange [0:*]\n"
-    "set key noenhanced\n"
+    "set key noenhanced outside bottom center horizontal reverse Left samplen 3 width 2 height 0.7\n"
     "set title noenhanced font ',13'\n"
     "\n"
     "do for [kind in 'svg png'] {\n"
@@ -57,16 +65,40 @@ static const char head[] =
     "    }\n"
     "    set output name . '.' . kind\n";
 
-void script_begin(FILE *file, const char *name, unsigned columns, unsigned legend_lines)
+void script_begin(FILE *file, const char *name, unsigned columns, unsigned series, const char *configs, unsigned height)
 {
     fprintf(file,
             "# A figure by pocketload. Change it and draw it again with `gnuplot %s.gp`;\n"
             "# its data is in %s.csv: sizes in bytes, times in nanoseconds.\n"
             "name = '%s'\n"
             "columns = %u\n"
-            "height = %u\n",
-            name, name, name, columns, legend_lines > 4 ? 600 + 24 * (legend_lines - 4) : 600);
+            "series = %u\n"
+            "height = %u\n"
+            "configs = '%s'\n",
+            name, name, name, columns, series, height, configs);
     fputs(head, file);
+}
+
+unsigned script_legend_height(unsigned series)
+{
+    return SCRIPT_HEIGHT + (series > 4 ? 24 * (series - 4) : 0);
+}
+
+/* Long labels at a slant would leave the picture. */
+static bool stands_upright(const struct bars *bars)
+{
+    return bars->longest_label > 16;
+}
+
+/* What the labels and the legend take below the bars. */
+static unsigned below_bars(const struct bars *bars)
+{
+    return 150 + bars->longest_label * (stands_upright(bars) ? 76 : 54) / 10;
+}
+
+unsigned script_bars_height(const struct bars *bars)
+{
+    return 420 + below_bars(bars);
 }
 
 void script_end(FILE *file)
@@ -80,48 +112,101 @@ void script_end(FILE *file)
           file);
 }
 
-void script_lines(FILE *file, const char *title, const char *x_label, struct axis_unit x, const char *y_label,
-                  struct axis_unit y, unsigned series, bool points)
+/* Between two budgets nothing was simulated: the lines there only lead the eye. */
+void script_curves(FILE *file, const struct curves_drawing *d)
 {
     fprintf(file,
-            "    set title \"%s\\n\" . subtitle\n"
-            "    set xlabel '%s%s%s%s' offset 0,0.4\n"
+            "    set title \"%s%s\" . configs . \"\\n\" . heading\n"
+            "    set xlabel 'budget for weights (%s)%s' offset 0,0.4\n"
             "    set ylabel '%s (%s)'\n"
-            "    set key outside bottom center horizontal reverse Left samplen 3 width 2 height 0.7\n"
-            "    set xrange [%s]\n"
-            "    width(i) = %u == 1 ? 3.0 : 5.0 - 2.8 * (i - 1) / (%u - 1)\n"
-            "    plot for [i = 1:%u] data using ($1 / %" PRId64 ".0):(column(i + 1) / %" PRId64 ".0) with %s "
-            "linetype i linewidth width(i) %stitle columnheader(i + 1)\n",
-            title, x_label, x.name[0] != '\0' ? " (" : "", x.name, x.name[0] != '\0' ? ")" : "", y_label, y.name,
-            points ? "0:*" : "*:*", series, series, series, x.factor, y.factor, points ? "linespoints" : "lines",
-            points ? "pointsize 1.6 - 0.7 * (i - 1) / 8.0 " : "");
+            "    set xrange [0:%g]\n"
+            "    x(i) = ($1 + (i - (series + 1) / 2.0) * %g) / %" PRId64 ".0\n"
+            "    y(i) = column(i + 1) / %" PRId64 ".0\n",
+            d->title, d->left_out ? " (the first 16 series)" : "", d->x.name,
+            d->series > 1 ? "; series stand side by side at each" : "", d->y_label, d->y.name,
+            (d->largest_x * 1.02 + d->side_step * d->series / 2) / (double)d->x.factor, d->side_step, d->x.factor,
+            d->y.factor);
+    fputs("    plot for [i = 1:series] data skip 1 using (x(i)):(y(i)) with lines lw 1.5 dt (4,4) lc rgb color(i) "
+          "notitle, \\\n"
+          "        for [i = 1:series] data skip 1 using (x(i)):(y(i)) with points pt shape(i) ps 1.4 lw 2 lc rgb "
+          "color(i) notitle, \\\n"
+          "        for [i = 1:series] data skip 1 using (x(i)):(column(series + i + 1) == 1 ? 0 : NaN) with points "
+          "pt 2 ps 1.3 lw 4 lc rgb color(i) notitle, \\\n"
+          "        for [i = 1:series] keyentry with linespoints pt shape(i) ps 1.4 lw 2 dt (4,4) lc rgb color(i) "
+          "title names[i]",
+          file);
+    fputs(d->killed ? ", \\\n        keyentry with points pt 2 ps 1.3 lw 4 lc rgb '#606060' title 'killed'\n" : "\n",
+          file);
 }
 
-/* Bars are named by labels, not by tics, which gnuplot reads as formats: a name may hold "%s". */
+void script_latencies(FILE *file, const char *title, struct axis_unit y, unsigned series, size_t rows)
+{
+    const size_t sparse = rows / 10 > series ? rows / 10 : series; /* rows from one marker to the next */
+    fprintf(file,
+            "    set title \"%s\" . configs . \"\\n\" . heading\n"
+            "    set xlabel 'token' offset 0,0.4\n"
+            "    set ylabel 'latency (%s)'\n"
+            "    set xrange [*:*] noextend\n"
+            "    y(i) = column(i + 1) / %" PRId64 ".0\n"
+            "    sparse = %zu\n"
+            "    start(i) = ((i - 1) * sparse / series) %% %zu\n"
+            "    width(i) = 4.0 - 2.5 * (i - 1) / series\n",
+            title, y.name, y.factor, sparse, rows);
+    fputs("    plot for [i = 1:series] data skip 1 using 1:(y(i)) with lines lw width(i) lc rgb color(i) notitle, \\\n"
+          "        for [i = 1:series] data skip 1 every sparse::start(i) using 1:(y(i)) with points pt shape(i) ps 1.4 "
+          "lw 2 lc rgb color(i) notitle, \\\n"
+          "        for [i = 1:series] keyentry with linespoints pt shape(i) ps 1.4 lw width(i) lc rgb color(i) title "
+          "names[i]\n",
+          file);
+}
+
+/* Bars are named by labels, not by tics, which gnuplot reads as formats: a name may hold "%s". Classes peak at
+ * different times, so that a bar may be higher than what the app held at once: a mark shows that. */
 void script_bars(FILE *file, const struct bars *bars)
 {
+    static const struct {
+        const char *sum, *color, *title;
+    } classes[] = {
+        {"$3 + $4 + $5 + $6 + $7", "56B4E9", "weights"},
+        {"$3 + $4 + $5 + $6", "CC79A7", "streamed weights"},
+        {"$3 + $4 + $5", "E69F00", "activations"},
+        {"$3 + $4", "009E73", "KV cache"},
+        {"$3", "808080", "runtime"},
+    };
     const struct axis_unit y = axis_bytes(bars->highest_bytes);
+    const uint64_t top = bars->kill_bytes > bars->highest_bytes ? bars->kill_bytes : bars->highest_bytes;
+    const bool upright = stands_upright(bars);
+    char kill[UNITS_TEXT];
     fprintf(file,
             "    unit = %" PRId64 ".0\n"
-            "    set title \"Peak memory of the app by class%s\\n\" . subtitle\n"
+            "    set title \"Peak memory of the app, of each class and of all at once%s\" . configs . \"\\n\" . "
+            "heading\n"
             "    set ylabel 'peak memory (%s)'\n"
-            "    set key outside bottom center horizontal reverse Left samplen 2 width 2\n"
             "    unset xtics\n"
-            "    set bmargin %u\n"
+            "    set bmargin at screen %u.0 / height\n"
+            "    set key maxrows 3\n"
             "    set boxwidth 0.8\n"
             "    set xrange [0:%g]\n"
             "    top = %g\n"
             "    set yrange [0:top * 1.14]\n"
-            "    plot data skip 1 using 1:(($5 + $6 + $7 + $8) / unit) with boxes lc rgb '#56B4E9' "
-            "title 'weights', \\\n"
-            "        data skip 1 using 1:(($5 + $6 + $7) / unit) with boxes lc rgb '#E69F00' title 'activations', \\\n"
-            "        data skip 1 using 1:(($5 + $6) / unit) with boxes lc rgb '#009E73' title 'KV cache', \\\n"
-            "        data skip 1 using 1:($5 / unit) with boxes lc rgb '#808080' title 'runtime', \\\n"
-            "        data skip 1 using 1:(0):2 with labels rotate by 45 right offset 0.5,-0.5 font ',%s' noenhanced "
-            "notitle, \\\n"
-            "        data skip 1 using 4:(top * 1.07):3 with labels noenhanced notitle\n",
-            y.factor, bars->left_out ? " (the first runs of many)" : "", y.name, 4 + bars->longest_label / 3,
-            bars->last_x + 1, (double)bars->highest_bytes / (double)y.factor, bars->count > 32 ? "8" : "12");
+            "    plot ",
+            y.factor, bars->left_out ? " (the first runs of many)" : "", y.name, below_bars(bars), bars->last_x + 1,
+            (double)top / (double)y.factor);
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        fprintf(file, "data skip 1 using 1:((%s) / unit) with boxes lc rgb '#%s' title '%s', \\\n        ",
+                classes[i].sum, classes[i].color, classes[i].title);
+    if (bars->kill_bytes > 0)
+        fprintf(file,
+                "%" PRIu64 " / unit with lines lw 2 dt (8,4) lc rgb '#C00000' title 'killed above %s', \\\n"
+                "        ",
+                bars->kill_bytes, format_bytes(bars->kill_bytes, kill));
+    fprintf(file,
+            "data skip 1 using ($1 - 0.4):($8 / unit):(0.8):(0) with vectors nohead lw 2 lc rgb '#000000' title "
+            "'all at once', \\\n"
+            "        data skip 1 using 1:(0):(text(strcol(9))) with labels rotate by %u right offset %s font ',%s' "
+            "noenhanced notitle, \\\n"
+            "        data skip 1 using 2:(top * 1.07):10 with labels noenhanced notitle\n",
+            upright ? 90 : 45, upright ? "0,-0.5" : "0.5,-0.5", bars->count > 32 ? "8" : "12");
 }
 
 /* A round step that gives an axis at most four ticks. */
@@ -133,43 +218,54 @@ static double tick_step(double largest)
     return step;
 }
 
+/* The axes are named by labels at fixed places, which no width of a number pushes out of the picture. A sample stands
+ * until the next: steps. */
 void script_memory(FILE *file, struct axis_unit x, struct axis_unit y, int64_t fastest)
 {
-    fprintf(
-        file,
-        "    tick = %" PRId64 ".0\n"
-        "    unit = %" PRId64 ".0\n"
-        "    set multiplot\n"
-        "    set lmargin at screen 0.125\n"
-        "    set rmargin at screen 0.765\n"
-        "    set xrange [0:*] noextend\n"
-        "    set tmargin at screen 0.87\n"
-        "    set bmargin at screen 0.42\n"
-        "    set label 1 \"Memory and flash over time\\n\" . subtitle at screen 0.5,0.96 center noenhanced font ',13'\n"
-        "    set ylabel 'memory (%s)'\n"
-        "    set format x ''\n"
-        "    set key at screen 0.77,0.86 left top vertical reverse Left samplen 1.5\n"
-        "    plot data skip 1 using ($1/tick):(($2+$3+$4+$5+$6)/unit) with filledcurves x1 lc rgb '#B3DCF5' "
-        "title 'weights in flight', \\\n"
-        "        data skip 1 using ($1/tick):(($2+$3+$4+$5)/unit) with filledcurves x1 lc rgb '#56B4E9' "
-        "title 'weights', \\\n"
-        "        data skip 1 using ($1/tick):(($2+$3+$4)/unit) with filledcurves x1 lc rgb '#E69F00' "
-        "title 'activations', \\\n"
-        "        data skip 1 using ($1/tick):(($2+$3)/unit) with filledcurves x1 lc rgb '#009E73' title 'KV "
-        "cache', \\\n"
-        "        data skip 1 using ($1/tick):($2/unit) with filledcurves x1 lc rgb '#808080' title 'runtime'\n"
-        "    unset label 1\n"
-        "    set tmargin at screen 0.36\n"
-        "    set bmargin at screen 0.13\n"
-        "    set format x '%%g'\n"
-        "    set xlabel 'time (%s)'\n"
-        "    set ylabel 'flash (GB/s)'\n"
-        "    set ytics %g\n"
-        "    set grid ytics\n"
-        "    set key at screen 0.77,0.35 left top\n"
-        "    plot data skip 1 using ($1/tick):($7/1e9) with filledcurves x1 lc rgb '#D55E00' title 'read rate'\n"
-        "    unset multiplot\n"
-        "    unset xlabel\n"
-        "    set ytics autofreq\n",
-        x.factor, y.factor, y.name, x.name, tick_step((double)fastest / 1e9));
+    static const struct {
+        const char *sum, *color, *title;
+    } classes[] = {
+        {"$2 + $3 + $4 + $5 + $6 + $7", "B3DCF5", "weights reserved, not yet there"},
+        {"$2 + $3 + $4 + $5 + $6", "56B4E9", "weights"},
+        {"$2 + $3 + $4 + $5", "CC79A7", "streamed weights"},
+        {"$2 + $3 + $4", "E69F00", "activations"},
+        {"$2 + $3", "009E73", "KV cache"},
+        {"$2", "808080", "runtime"},
+    };
+    fprintf(file,
+            "    tick = %" PRId64 ".0\n"
+            "    unit = %" PRId64 ".0\n"
+            "    set multiplot\n"
+            "    set lmargin at screen 0.125\n"
+            "    set rmargin at screen 0.96\n"
+            "    set xrange [0:*] noextend\n"
+            "    set tmargin at screen 0.86\n"
+            "    set bmargin at screen 0.46\n"
+            "    set label 1 \"Memory and flash over time\" . configs . \"\\n\" . heading at screen 0.5,0.965 center "
+            "noenhanced font ',13'\n"
+            "    set label 2 'memory (%s)' at screen 0.025,0.66 center rotate by 90\n"
+            "    set format x ''\n"
+            "    set key at screen 0.5,0.01 bottom center vertical maxrows 3 samplen 1.5 width 0 height 0 "
+            "font ',12'\n"
+            "    plot ",
+            x.factor, y.factor, y.name);
+    const size_t count = sizeof classes / sizeof *classes;
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, "data skip 1 using ($1 / tick):((%s) / unit) with fillsteps lc rgb '#%s' title '%s'%s",
+                classes[i].sum, classes[i].color, classes[i].title, i + 1 < count ? ", \\\n        " : "\n");
+    fprintf(file,
+            "    unset label 1\n"
+            "    set label 2 'flash (GB/s)' at screen 0.025,0.32 center rotate by 90\n"
+            "    set tmargin at screen 0.41\n"
+            "    set bmargin at screen 0.23\n"
+            "    set format x '%%g'\n"
+            "    set xlabel 'time (%s)' offset 0,0.3\n"
+            "    set ytics %g\n"
+            "    set grid ytics\n"
+            "    plot data skip 1 using ($1 / tick):($8 / 1e9) with fillsteps lc rgb '#D55E00' notitle\n"
+            "    unset multiplot\n"
+            "    unset label 2\n"
+            "    unset xlabel\n"
+            "    set ytics autofreq\n",
+            x.name, tick_step((double)fastest / 1e9));
 }

@@ -3,6 +3,7 @@
 #define POCKETLOAD_RESULTS_PLOT_SCRIPTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -14,24 +15,40 @@ struct axis_unit {
 struct axis_unit axis_bytes(uint64_t largest); /* MiB or GiB */
 struct axis_unit axis_time(double largest_ns); /* us, ms or s */
 
-/* Terminals, palette and the title from the last column (number `columns`) of NAME.csv; defines `name`. Every script
- * begins with it; a long legend makes the picture higher. Then follow plot commands for both terminals, and script_end.
- */
-void script_begin(FILE *file, const char *name, unsigned columns, unsigned legend_lines);
+/* Terminals, palette, the names of `series` (heads of the csv's columns from 2 on) and the titles (its last two of
+ * `columns`); defines `name`. `configs` ends the first line of the title. Every script
+ * begins with it. Then follow plot commands for both terminals, and script_end. */
+enum { SCRIPT_HEIGHT = 620 }; /* of a picture whose labels are short */
+void script_begin(FILE *file, const char *name, unsigned columns, unsigned series, const char *configs,
+                  unsigned height);
 void script_end(FILE *file);
+unsigned script_legend_height(unsigned series); /* of a picture with so many in its legend */
 
-/* Lines of columns 2 .. series + 1 of the csv, scaled, against column 1. */
-void script_lines(FILE *file, const char *title, const char *x_label, struct axis_unit x, const char *y_label,
-                  struct axis_unit y, unsigned series, bool points);
-/* Stacked bars: x, label, group, group_x, runtime, kv, activation, weights. */
+/* Against the budget: column 1 the budget, then the value of each series, then 1 for each series that was killed. */
+struct curves_drawing {
+    const char *title, *y_label;
+    struct axis_unit x, y;
+    double largest_x, side_step; /* in bytes */
+    unsigned series;
+    bool left_out; /* there are more series than drawn */
+    bool killed;   /* some runs were */
+};
+void script_curves(FILE *file, const struct curves_drawing *drawing);
+
+/* Against the number of the token, in `rows` rows: column 1 the token, then the latency of each series. */
+void script_latencies(FILE *file, const char *title, struct axis_unit y, unsigned series, size_t rows);
+
+/* Stacked bars: x, group_x, runtime, kv, activation, streamed, weights, peak of all, label, group. */
 struct bars {
     unsigned count, longest_label;
     double last_x;
     bool left_out;          /* there are more runs than bars */
     uint64_t highest_bytes; /* at least 1 */
+    uint64_t kill_bytes;    /* 0: no line */
 };
+unsigned script_bars_height(const struct bars *bars);
 void script_bars(FILE *file, const struct bars *bars);
-/* Two panels: time, runtime, kv, activation, weights, in flight, flash rate (at most `fastest`). */
+/* Two panels: time, runtime, kv, activation, streamed, weights, in flight, flash rate (at most `fastest`). */
 void script_memory(FILE *file, struct axis_unit x, struct axis_unit y, int64_t fastest);
 
 #endif

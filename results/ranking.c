@@ -10,9 +10,9 @@
 #include "results/output.h"
 #include "results/ranking.h"
 
-enum { BUDGET, POLICY, HIT_RATE, TTFT, PER_TOKEN, PER_SECOND, STALLED, READ, PEAK, VERDICT, COLUMNS };
+enum { BUDGET, POLICY, HIT_RATE, TTFT, PER_TOKEN, PER_SECOND, WAITING, READ, PEAK, VERDICT, COLUMNS };
 static const char *const headings[COLUMNS] = {"budget", "policy",  "hit rate",   "TTFT",        "per token",
-                                              "tok/s",  "stalled", "read/token", "peak memory", "verdict"};
+                                              "tok/s",  "waiting", "read/token", "peak memory", "verdict"};
 static const bool right[COLUMNS] = {true, false, true, true, true, true, true, true, true, false};
 
 struct entry {
@@ -125,7 +125,7 @@ static bool add_row(struct grid *grid, const struct entry *group, size_t length,
     return grid_add(grid, budget ? budget : format_bytes(record->budget_bytes, text)) && grid_add(grid, name) &&
            grid_add(grid, share(record->hit_rate, text)) && grid_add(grid, time_or_dash(n->ttft_ns, text)) &&
            grid_add(grid, time_or_dash(n->tpot_mean_ns, text)) && grid_add(grid, speed) &&
-           grid_add(grid, share(ratio((uint64_t)n->stall_ns, (uint64_t)n->virtual_time_ns), text)) &&
+           grid_add(grid, share(ratio((uint64_t)(n->load_ns + n->stall_ns), (uint64_t)n->virtual_time_ns), text)) &&
            grid_add(grid, n->tokens == 0 ? "-" : format_bytes(n->bytes_read / n->tokens, text)) &&
            grid_add(grid, format_bytes(n->peak_memory_bytes, text)) && grid_add(grid, outcome);
 }

@@ -51,6 +51,13 @@ CREATE TABLE run (
     flash_busy_ns INTEGER NOT NULL,
     uncacheable INTEGER NOT NULL,
     config TEXT NOT NULL,
+    -- Runs with equal settings differ in experiment, seed, policy and budget only: the config's parts from device up to
+    -- the policy, without loader.budget. Cut out as text, for SQLite trusts no JSON function in a schema.
+    setting TEXT NOT NULL AS (
+        substr(config, 1, instr(config, ',"experiment":')) || replace(
+            substr(config, instr(config, '"device":'), instr(config, ',"policy":') - instr(config, '"device":')),
+            '"budget":' || budget_bytes || ',', '')
+    ) VIRTUAL,
     CHECK (accesses = hits + delayed_hits + misses),
     CHECK (virtual_time_ns = load_ns + compute_ns + stall_ns + idle_ns)
 ) STRICT;
@@ -85,6 +92,7 @@ CREATE TABLE sample (
     kv_bytes INTEGER NOT NULL,
     activation_bytes INTEGER NOT NULL,
     runtime_bytes INTEGER NOT NULL,
+    streamed_bytes INTEGER NOT NULL, -- blocks read for the running step without being kept
     os_bytes INTEGER NOT NULL,
     other_apps_bytes INTEGER NOT NULL,
     in_flight_bytes INTEGER NOT NULL, -- of weights_bytes, what is reserved and not yet there
@@ -110,20 +118,21 @@ CREATE TABLE block (
 CREATE VIEW runs AS
 SELECT run_key, member.experiment, device, model, quant, workload, loader, policy, budget_bytes / 1048576.0 AS budget_mib, seed,
     outcome, killed_by, killed_phase, tokens, hit_rate, ttft_ns / 1e9 AS ttft_s, tpot_mean_ns / 1e6 AS tpot_ms, tokens_per_s,
-    CASE WHEN virtual_time_ns > 0 THEN 1.0 * stall_ns / virtual_time_ns END AS stall_share,
+    CASE WHEN virtual_time_ns > 0 THEN 1.0 * (load_ns + stall_ns) / virtual_time_ns END AS waiting_share,
     CASE WHEN tokens > 0 THEN bytes_read / 1048576.0 / tokens END AS read_mib_per_token,
     peak_memory_bytes / 1048576.0 AS peak_memory_mib, virtual_time_ns / 1e9 AS virtual_time_s
 FROM run JOIN member USING (run_key) ORDER BY member.experiment, run.id;
 
 -- Best first: completed before killed, then the least time per token, then the least time to the first token.
+-- Places are among runs of one setting.
 CREATE VIEW ranking AS
 SELECT rank() OVER (
-        PARTITION BY member.experiment, device, model, quant, workload, loader, budget_bytes, seed
+        PARTITION BY member.experiment, device, model, quant, workload, loader, setting, budget_bytes, seed
         ORDER BY outcome <> 'completed', tpot_mean_ns IS NULL, tpot_mean_ns, ttft_ns IS NULL, ttft_ns
     ) AS place, policy, budget_bytes / 1048576.0 AS budget_mib, hit_rate, ttft_ns / 1e9 AS ttft_s,
     tpot_mean_ns / 1e6 AS tpot_ms, tokens_per_s, outcome, member.experiment, device, model, quant, workload, loader, seed, run_key
 FROM run JOIN member USING (run_key)
-ORDER BY member.experiment, device, model, quant, workload, loader, budget_bytes, seed, place, run.id;
+ORDER BY member.experiment, device, model, quant, workload, loader, setting, budget_bytes, seed, place, run.id;
 
 CREATE VIEW tokens AS
 SELECT member.experiment, run.policy, run.budget_bytes, token.*

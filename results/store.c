@@ -31,8 +31,9 @@ static const char *const statement_texts[STATEMENTS] = {
                         "bytes_accessed, bytes_read) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     /* The last sample may fall on the moment of the one before: it shows the later state. */
     [STATEMENT_SAMPLE] = "INSERT OR REPLACE INTO sample (run_key, time_ns, weights_bytes, kv_bytes, activation_bytes, "
-                         "runtime_bytes, os_bytes, other_apps_bytes, in_flight_bytes, free_bytes, flash_bytes, "
-                         "flash_bytes_per_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                         "runtime_bytes, streamed_bytes, os_bytes, other_apps_bytes, in_flight_bytes, free_bytes, "
+                         "flash_bytes, flash_bytes_per_s) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [STATEMENT_BLOCK] = "INSERT INTO block (run_key, block, name, accesses, hits, loads, evictions, bytes_read) "
                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 };

@@ -50,7 +50,9 @@ bool store_each(struct store *store, const char *experiment,
                 bool (*each)(void *context, const struct run_record *record, struct error *err), void *context,
                 struct error *err);
 
-/* Reads one run by key (STATUS_USAGE when there is none); texts live in arena. */
+/* Reads one run by its key, or by the first hex digits of it when no other key begins so (STATUS_USAGE when there is
+ * none, or several); texts live in arena. */
+enum { RUN_KEY_PREFIX_MIN = 6 };
 bool store_get(struct store *store, const char *run_key, struct arena *arena, struct run_record *record,
                struct error *err);
 

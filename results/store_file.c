@@ -2,6 +2,7 @@
 #include "results/store_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,13 +268,25 @@ static int open_connection(const char *path, bool create, sqlite3 **db)
         SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 }
 
+/* Why a new file could not be made. SQLite tries once more without making it, and so forgets the reason. */
+static bool fail_new(const char *path, sqlite3 *db, struct error *err)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return fail(err, STATUS_IO, "%s: cannot create: %s", path, strerror(errno));
+    close(fd);
+    unlink(path);
+    return store_file_fail(path, db, "cannot create", err);
+}
+
 bool store_file_open(const char *path, bool write, const char *sql, sqlite3 **db, struct error *err)
 {
     bool absent;
     *db = NULL;
     if (!check_kind(path, write, &absent, err))
         return false;
-    bool ok = open_connection(path, write, db) == SQLITE_OK || store_file_fail(path, *db, "cannot open", err);
+    bool ok = open_connection(path, write, db) == SQLITE_OK ||
+              (absent ? fail_new(path, *db, err) : store_file_fail(path, *db, "cannot open", err));
     if (ok && prepare(path, *db, write, sql, err))
         return true;
     sqlite3_close(*db);

@@ -111,20 +111,49 @@ static bool keep_texts(struct run_record *record, struct arena *arena)
     return true;
 }
 
+/* The first row of a statement; *found false when there is none. */
+static bool first_record(struct store *store, sqlite3_stmt *stmt, struct arena *arena, struct run_record *record,
+                         bool *found, struct error *err)
+{
+    const int code = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+    *found = code == SQLITE_ROW;
+    if (!*found && code != SQLITE_DONE)
+        return store_file_fail(store->path, store->db, "cannot read", err);
+    return !*found || (read_record(stmt, record) && keep_texts(record, arena)) ||
+           fail(err, STATUS_IO, "%s: out of memory", store->path);
+}
+
+/* The only run whose key begins so. */
+static bool get_by_prefix(struct store *store, const char *prefix, struct arena *arena, struct run_record *record,
+                          bool *found, struct error *err)
+{
+    /* Hex digits alone: nothing that GLOB takes for a pattern. */
+    sqlite3_stmt *stmt = select_runs(store, "run_key GLOB ?1 || '*'", prefix);
+    bool ok = first_record(store, stmt, arena, record, found, err);
+    if (ok && *found) {
+        const int code = sqlite3_step(stmt);
+        if (code == SQLITE_ROW)
+            ok = fail(err, STATUS_USAGE, "%s: the keys of several runs begin with %s; expected more digits",
+                      store->path, prefix);
+        else if (code != SQLITE_DONE)
+            ok = store_file_fail(store->path, store->db, "cannot read", err);
+    }
+    sqlite3_finalize(stmt);
+    return ok;
+}
+
 bool store_get(struct store *store, const char *run_key, struct arena *arena, struct run_record *record,
                struct error *err)
 {
     sqlite3_stmt *stmt = select_runs(store, "run_key = ?1", run_key);
-    const int code = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
-    bool ok = false;
-    if (code == SQLITE_DONE)
-        fail(err, STATUS_USAGE, "%s: no run with the key %s", store->path, run_key);
-    else if (code != SQLITE_ROW)
-        store_file_fail(store->path, store->db, "cannot read", err);
-    else if (!read_record(stmt, record) || !keep_texts(record, arena))
-        fail(err, STATUS_IO, "%s: out of memory", store->path);
-    else
-        ok = true;
+    bool found;
+    bool ok = first_record(store, stmt, arena, record, &found, err);
     sqlite3_finalize(stmt);
-    return ok;
+    if (ok && !found && run_key[strspn(run_key, "0123456789abcdef")] == '\0') {
+        if (strlen(run_key) < RUN_KEY_PREFIX_MIN)
+            return fail(err, STATUS_USAGE, "%s: no run with the key %s; expected at least its first %d digits",
+                        store->path, run_key, RUN_KEY_PREFIX_MIN);
+        ok = get_by_prefix(store, run_key, arena, record, &found, err);
+    }
+    return ok && (found || fail(err, STATUS_USAGE, "%s: no run with the key %s", store->path, run_key));
 }

@@ -27,47 +27,74 @@ static bool check_spec(const struct run_spec *spec, struct error *err)
         flash->queue_depth < 1 || flash->queue_depth > FLASH_QUEUE_MAX || flash->setup_ns < 0 ||
         flash->setup_ns > (INT64_C(1) << 50) || flash->hot_after_ns < 0 || flash->hot_factor_ppm > 1000000)
         return fail(err, STATUS_USAGE, "the flash device is not complete");
-    /* Times of single reads stay far from the end of int64; the clock itself is checked as it goes. */
-    if (spec->model->weights_bytes > UINT64_C(1) << 50 || flash->stream_bps < 1000)
-        return fail(err, STATUS_USAGE, "over 1 PiB of weights, or a flash slower than 1 KB/s");
     if (spec->trace->block_count != spec->model->block_count)
         return fail(err, STATUS_USAGE, "the trace was compiled for another model");
     return true;
 }
 
-/* x / rate in units of 2^-20 ns, or false past 2^62. */
-static bool cost_of(uint64_t x, uint64_t rate, int64_t *sum)
+/* The whole clock is checked as it goes; here, that no single load or read can run past its end: all weights at the
+ * slowest rate that the device may fall to take less than 2^59 ns. */
+static bool check_load_times(const struct run_spec *spec, const uint64_t *load_bytes, struct error *err)
+{
+    const struct flash_spec *flash = &spec->device.flash;
+    uint64_t bytes = 0, slowest = flash->stream_bps;
+    for (uint32_t b = 0; b < spec->model->block_count; b++) {
+        if (!add(bytes, load_bytes[b], &bytes))
+            return fail(err, STATUS_USAGE, "the weights have more than 2^64 bytes");
+    }
+    wide hot = (wide)flash->max_bps * flash->hot_factor_ppm / 1000000;
+    if (flash->hot_after_ns > 0 && hot < slowest)
+        slowest = hot > 0 ? (uint64_t)hot : 1;
+    if ((wide)bytes * NS_PER_S / slowest >= (wide)1 << 59)
+        return fail(err, STATUS_USAGE, "reading all weights once takes over 18 years at %llu B/s",
+                    (unsigned long long)slowest);
+    return true;
+}
+
+static bool too_long(const char *what, struct error *err)
+{
+    return fail(err, STATUS_USAGE, "a step computes for over an hour (%s)", what);
+}
+
+/* Adds x / rate in units of 2^-20 ns; the sum stays below 2^62. `what` names the rate. */
+static bool add_cost(uint64_t x, uint64_t rate, const char *what, int64_t *sum, struct error *err)
 {
     if (x == 0)
         return true;
     if (rate == 0)
-        return false;
-    wide cost = ((wide)x * NS_PER_S << COST_FRACTION_BITS) / rate;
-    if (x > UINT64_MAX >> 10 || cost >= (wide)1 << 62 || (wide)*sum + cost >= (wide)1 << 62)
-        return false;
-    *sum += (int64_t)cost;
+        return fail(err, STATUS_USAGE, "the device has no rate for %s", what);
+    wide cost = (wide)*sum + ((wide)x * NS_PER_S << COST_FRACTION_BITS) / rate;
+    if (cost >= (wide)1 << 62)
+        return too_long(what, err);
+    *sum = (int64_t)cost;
     return true;
 }
 
 static bool work_cost(const struct trace *trace, const struct work *work, const struct device *device, uint64_t context,
-                      struct cost *cost)
+                      struct cost *cost, struct error *err)
 {
     *cost = (struct cost){0};
     if (work->fixed_ns >= 0) {
+        if (work->fixed_ns >= INT64_C(1) << (62 - COST_FRACTION_BITS))
+            return too_long("a measured time", err);
         cost->a = (int64_t)((uint64_t)work->fixed_ns << COST_FRACTION_BITS);
-        return work->fixed_ns < INT64_C(1) << (62 - COST_FRACTION_BITS);
+        return true;
     }
     for (uint32_t i = 0; i < work->term_count; i++) {
         const struct work_term *term = &trace->terms[work->first_term + i];
+        const char *type = tensor_types[term->type].name;
         uint64_t rate = device->flops_rate[term->type];
-        if (!cost_of(term->flops, rate, &cost->a) || !cost_of(term->flops_per_context, rate, &cost->b))
+        if (!add_cost(term->flops, rate, type, &cost->a, err) ||
+            !add_cost(term->flops_per_context, rate, type, &cost->b, err))
             return false;
     }
-    if (!cost_of(work->bytes, device->memory_bps, &cost->m) ||
-        !cost_of(work->bytes_per_context, device->memory_bps, &cost->n))
+    if (!add_cost(work->bytes, device->memory_bps, "memory", &cost->m, err) ||
+        !add_cost(work->bytes_per_context, device->memory_bps, "memory", &cost->n, err))
         return false;
-    return (wide)cost->a + (wide)cost->b * context < (wide)1 << 62 &&
-           (wide)cost->m + (wide)cost->n * context < (wide)1 << 62;
+    if ((wide)cost->a + (wide)cost->b * context >= (wide)1 << 62 ||
+        (wide)cost->m + (wide)cost->n * context >= (wide)1 << 62)
+        return too_long("its context", err);
+    return true;
 }
 
 static bool init_costs(struct run_state *run, struct arena *arena)
@@ -87,8 +114,8 @@ static bool init_costs(struct run_state *run, struct arena *arena)
     if (!run->costs)
         return fail(run->err, STATUS_IO, "out of memory");
     for (uint32_t w = 0; w < trace->work_count; w++) {
-        if (!work_cost(trace, &trace->works[w], &run->spec->device, context_max, &run->costs[w]))
-            return fail(run->err, STATUS_USAGE, "a step computes for over an hour, or at a rate of 0");
+        if (!work_cost(trace, &trace->works[w], &run->spec->device, context_max, &run->costs[w], run->err))
+            return false;
     }
     return true;
 }
@@ -96,16 +123,13 @@ static bool init_costs(struct run_state *run, struct arena *arena)
 static bool init_arrays(struct run_state *run, struct arena *arena)
 {
     const struct trace *trace = run->trace;
-    uint32_t widest = 0;
-    for (uint32_t s = 0; s < trace->step_count; s++) {
-        uint32_t uses = trace_step_begin(trace, s + 1) - trace_step_begin(trace, s);
-        widest = uses > widest ? uses : widest;
-    }
-    run->computed = arena_alloc(arena, widest, sizeof *run->computed);
+    run->computed = arena_alloc(arena, trace->step_uses_max, sizeof *run->computed);
+    run->bytes_before = arena_alloc(arena, trace->step_uses_max + UINT64_C(1), sizeof *run->bytes_before);
     run->blocks = arena_alloc(arena, run->model->block_count, sizeof *run->blocks);
     run->tokens = arena_alloc(arena, trace->token_count, sizeof *run->tokens);
     run->latencies = arena_alloc(arena, trace->token_count, sizeof *run->latencies);
-    if (!run->computed || !run->blocks || !run->tokens || !run->latencies || !sampler_init(&run->sampler, arena))
+    if (!run->computed || !run->bytes_before || !run->blocks || !run->tokens || !run->latencies ||
+        !sampler_init(&run->sampler, arena))
         return fail(run->err, STATUS_IO, "out of memory");
     return true;
 }
@@ -148,15 +172,26 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
     if (!check_spec(spec, run->err))
         return false;
     bool chunked = spec->loader.mode == LOADER_CHUNKED;
-    struct bound_part none = {0};
-    uint64_t budget = chunked ? spec->loader.budget_bytes : UINT64_MAX;
-    if (!host_init(&run->host, spec->model, spec->trace, budget, chunked ? &spec->evict : &none,
-                   chunked ? &spec->pin : &none, chunked ? &spec->prefetch : &none, arena, run->err))
+    struct host_spec host = {
+        .model = spec->model,
+        .blocks = spec->model->policy_blocks,
+        .trace = spec->trace,
+        .budget_bytes = chunked ? spec->loader.budget_bytes : UINT64_MAX,
+        .step_bytes_max = spec->trace->step_bytes_max,
+    };
+    if (chunked) {
+        host.evict = spec->evict;
+        host.pin = spec->pin;
+        host.prefetch = spec->prefetch;
+    }
+    if (!host_init(&run->host, &host, arena, run->err))
         return false;
-    if (!init_arrays(run, arena) || !init_costs(run, arena) || !loads_init(run, arena) || !plan_init(run, arena))
+    *first = run->host.pins;
+    *first_count = run->host.pin_count;
+    if (!init_arrays(run, arena) || !init_costs(run, arena) || !loads_init(run, arena) ||
+        !check_load_times(spec, run->load_bytes, run->err) || !plan_init(run, arena))
         return false;
-    if (!(chunked ? host_plan_pins(&run->host, arena, first, first_count, run->err)
-                  : whole_file(run, arena, first, first_count)))
+    if (!chunked && !whole_file(run, arena, first, first_count))
         return false;
     run->ledger.ram_bytes = spec->device.ram_bytes;
     ledger_add(&run->ledger, MEMORY_OS, spec->device.os_reserve_bytes);
@@ -194,7 +229,7 @@ static void finish_tpot(struct run_state *run)
     numbers->tpot_p99_ns = percentile(run->latencies, n, 99);
 }
 
-void run_finish(struct run_state *run, const struct sample_numbers *last, struct run_result *result)
+void run_finish(struct run_state *run, struct run_result *result)
 {
     struct run_numbers *numbers = &run->numbers;
     numbers->virtual_time_ns = run->now_ns;
@@ -213,13 +248,14 @@ void run_finish(struct run_state *run, const struct sample_numbers *last, struct
     numbers->peak_activation_bytes = run->ledger.peak_bytes[MEMORY_ACTIVATION];
     finish_tpot(run);
 
+    struct sample_numbers last = run_state_at(run, run->now_ns);
     if (run->sampler.next_ns < run->now_ns)
-        sampler_take(&run->sampler, last, run->now_ns);
-    sampler_end(&run->sampler, last, run->now_ns);
+        run_sample(run, run->now_ns);
+    sampler_end(&run->sampler, &last, run->now_ns);
     *result = (struct run_result){
         .numbers = *numbers,
         .tokens = run->tokens,
-        .token_count = numbers->tokens,
+        .token_count = numbers->tokens + run->cut_token,
         .samples = run->sampler.rows,
         .sample_count = run->sampler.count,
         .blocks = run->blocks,

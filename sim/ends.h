@@ -12,6 +12,6 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
               uint32_t *first_count);
 
 /* Sums, percentiles, the last sample. */
-void run_finish(struct run_state *run, const struct sample_numbers *last, struct run_result *result);
+void run_finish(struct run_state *run, struct run_result *result);
 
 #endif

@@ -10,7 +10,7 @@ const char *const outcome_names[3] = {"completed", "killed", "rejected"};
 
 static const int64_t TIME_END_NS = INT64_C(1) << 61; /* 73 years */
 
-static struct sample_numbers sample_now(const struct run_state *run)
+struct sample_numbers run_state_at(const struct run_state *run, int64_t time_ns)
 {
     struct sample_numbers row = {
         .in_flight_bytes = run->in_flight_bytes,
@@ -19,6 +19,15 @@ static struct sample_numbers sample_now(const struct run_state *run)
     };
     for (int class = 0; class < MEMORY_CLASSES; class ++)
         row.class_bytes[class] = run->ledger.now_bytes[class];
+    /* Of commands in flight, what the shared rate has moved: so no stretch of time shows more than the device can. */
+    for (uint32_t slot = 0; slot < run->command_limit; slot++) {
+        const struct command *command = &run->commands[slot];
+        if (command->bytes == 0 || time_ns <= command->link_start_ns)
+            continue;
+        uint64_t past = (uint64_t)(time_ns - command->link_start_ns);
+        uint64_t whole = (uint64_t)(command->link_end_ns - command->link_start_ns);
+        row.flash_bytes += past < whole ? (uint64_t)((wide)command->bytes * past / whole) : command->bytes;
+    }
     return row;
 }
 
@@ -29,8 +38,10 @@ void run_sample(struct run_state *run, int64_t time_ns)
         run->failed = true;
         return;
     }
-    struct sample_numbers row = sample_now(run);
-    sampler_take(&run->sampler, &row, time_ns);
+    while (run->sampler.next_ns < time_ns) {
+        struct sample_numbers row = run_state_at(run, run->sampler.next_ns);
+        sampler_put(&run->sampler, &row);
+    }
 }
 
 void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes)
@@ -89,7 +100,7 @@ static void bring(struct run_state *run, block_id b)
     struct host *host = &run->host;
     run->numbers.misses++;
     host_on_miss(host, b);
-    bool keep = !host_too_large(host, b);
+    bool keep = !host_too_large(host, b) && host_admits(host, b);
     if (run->spec->loader.evict_when == EVICT_BEFORE_INSERT) {
         while (keep && !host_fits(host, b)) {
             enum room room = load_make_room(run, b, false);
@@ -107,7 +118,9 @@ static void bring(struct run_state *run, block_id b)
     }
     if (!keep) {
         run->numbers.uncacheable++;
-        load_demand(run, b, ROLE_STREAMED);
+        run_grow(run, MEMORY_STREAMED, run->ledger.now_bytes[MEMORY_STREAMED] + host->blocks[b].bytes);
+        if (run_goes_on(run))
+            load_demand(run, b, ROLE_STREAMED);
         return;
     }
     load_reserve(run, b, 0);
@@ -148,36 +161,33 @@ static bool is_there(const struct run_state *run, block_id b)
 /* overlap = blocks: computes on each block as it comes, the first in order of use among those that are there. */
 static void compute_by_blocks(struct run_state *run, const uint32_t *uses, uint32_t count, int64_t ns)
 {
-    uint64_t sum = 0, left = 0;
+    uint64_t *before = run->bytes_before;
+    uint32_t left = 0, first = 0;
+    before[0] = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!(uses[i] & USE_AGAIN)) {
-            sum += run->host.blocks[uses[i] & USE_BLOCK].bytes;
-            run->computed[i] = false;
-            left++;
-        }
+        bool again = (uses[i] & USE_AGAIN) != 0;
+        before[i + 1] = before[i] + (again ? 0 : run->host.blocks[uses[i] & USE_BLOCK].bytes);
+        run->computed[i] = again;
+        left += !again;
     }
     if (left == 0)
         compute(run, ns);
     while (left > 0 && run_goes_on(run)) {
-        uint64_t before = 0;
-        uint32_t i = 0;
-        for (; i < count; i++) {
-            if (uses[i] & USE_AGAIN)
-                continue;
-            if (!run->computed[i] && is_there(run, uses[i] & USE_BLOCK))
-                break;
-            before += run->host.blocks[uses[i] & USE_BLOCK].bytes;
-        }
+        while (run->computed[first])
+            first++;
+        uint32_t i = first;
+        while (i < count && (run->computed[i] || !is_there(run, uses[i] & USE_BLOCK)))
+            i++;
         if (i == count) {
             stall(run);
             if (run_goes_on(run))
                 loads_advance(run, run->now_ns);
             continue;
         }
-        uint64_t after = before + run->host.blocks[uses[i] & USE_BLOCK].bytes;
         run->computed[i] = true;
         left--;
-        compute(run, (int64_t)((wide)ns * after / sum) - (int64_t)((wide)ns * before / sum));
+        compute(run,
+                (int64_t)((wide)ns * before[i + 1] / before[count]) - (int64_t)((wide)ns * before[i] / before[count]));
     }
 }
 
@@ -192,6 +202,7 @@ static void end_step(struct run_state *run, const uint32_t *uses, uint32_t count
     struct host *host = &run->host;
     for (uint32_t i = 0; i < count; i++)
         run->role[uses[i] & USE_BLOCK] = 0;
+    ledger_set(&run->ledger, MEMORY_STREAMED, 0);
     if (run->spec->loader.evict_when == EVICT_AFTER_STEP && host->evict)
         load_make_room(run, BLOCK_NONE, false);
     for (uint32_t i = 0; i < count; i++)
@@ -207,7 +218,7 @@ static void step_in_full(struct run_state *run, const uint32_t *uses, uint32_t c
     if (!run_goes_on(run))
         return;
     enum overlap overlap = run->spec->loader.overlap;
-    if (run->host.prefetch.policy && overlap != OVERLAP_NONE) {
+    if (run->host.prefetch && overlap != OVERLAP_NONE) {
         if (run->outstanding > 0)
             run->plan_due = true;
         else
@@ -246,7 +257,7 @@ static inline bool step_of_hits(struct run_state *run, const uint32_t *uses, uin
 static void token_steps(struct run_state *run, const struct segment *segment, uint64_t context)
 {
     const struct trace *trace = run->trace;
-    bool quiet = run->host.prefetch.policy == NULL;
+    bool quiet = run->host.prefetch == NULL;
     for (uint32_t i = 0; i < segment->step_count; i++) {
         uint32_t step = segment->first_step + i;
         uint32_t begin = trace_step_begin(trace, step);
@@ -267,12 +278,15 @@ static void token_steps(struct run_state *run, const struct segment *segment, ui
 static void token(struct run_state *run, const struct segment *segment, uint32_t repeat)
 {
     uint64_t context = segment->context_first + (uint64_t)repeat * segment->context_growth;
-    run_grow(run, MEMORY_KV, run->trace->kv_bytes_per_token * (context + segment->context_growth));
+    if (repeat == 0)
+        run_grow(run, MEMORY_ACTIVATION, segment->activation_bytes);
+    if (run_goes_on(run))
+        run_grow(run, MEMORY_KV, run->trace->kv_bytes_per_token * (context + segment->context_growth));
     struct run_numbers before = run->numbers;
     int64_t start = run->now_ns;
     if (run_goes_on(run))
         token_steps(run, segment, context);
-    if (!run_goes_on(run))
+    if (run->failed)
         return;
     const struct run_numbers *now = &run->numbers;
     struct token_numbers *row = &run->tokens[now->tokens];
@@ -287,6 +301,9 @@ static void token(struct run_state *run, const struct segment *segment, uint32_t
         .bytes_read = now->bytes_read - run->token_bytes_read,
     };
     run->token_bytes_read = now->bytes_read;
+    run->cut_token = run->killed;
+    if (run->killed)
+        return;
     if (now->tokens == 0)
         run->numbers.ttft_ns = run->now_ns;
     else if (segment->phase != PHASE_PREFILL)
@@ -311,7 +328,6 @@ static void walk(struct run_state *run)
         run->phase = segment->phase;
         if (segment->step_count == 0)
             continue;
-        run_grow(run, MEMORY_ACTIVATION, segment->activation_bytes);
         for (uint32_t repeat = 0; repeat < segment->repeat && run_goes_on(run); repeat++) {
             run->at_repeat = repeat;
             token(run, segment, repeat);
@@ -319,19 +335,22 @@ static void walk(struct run_state *run)
     }
 }
 
-/* The load phase: blocks[0..count-1], all demanded at time 0, resident for good. */
+/* The load phase: blocks[0..count-1], resident for good. Each is reserved when its first read is about to begin, as
+ * memory fills while a file is read. */
 static void load_phase(struct run_state *run, const block_id *blocks, uint32_t count)
 {
-    for (uint32_t i = 0; i < count && run_goes_on(run); i++)
-        load_reserve(run, blocks[i], POLICY_PINNED);
-    for (uint32_t i = 0; i < count && run_goes_on(run); i++) {
-        run->host.view.pinned_bytes += run->host.blocks[blocks[i]].bytes;
-        load_demand(run, blocks[i], 0);
-    }
-    if (run_goes_on(run))
+    uint32_t next = 0;
+    while (run_goes_on(run) && (next < count || run->outstanding > 0)) {
+        bool lane_free = run->demand_count == 0 && run->flash.in_flight < run->command_limit;
+        if (next == count || !lane_free) {
+            loads_next_event(run);
+            continue;
+        }
+        load_reserve(run, blocks[next], POLICY_PINNED);
+        if (run_goes_on(run))
+            load_demand(run, blocks[next++], 0);
         loads_dispatch(run);
-    while (run->outstanding > 0 && run_goes_on(run))
-        loads_next_event(run);
+    }
     run->numbers.load_ns = run->now_ns;
     run->token_bytes_read = run->numbers.bytes_read;
 }
@@ -361,7 +380,6 @@ bool engine_run(const struct run_spec *spec, struct arena *arena, struct run_res
     }
     if (run->failed)
         return false;
-    struct sample_numbers row = sample_now(run);
-    run_finish(run, &row, result);
+    run_finish(run, result);
     return true;
 }

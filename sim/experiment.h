@@ -72,6 +72,13 @@ void prepared_free(struct prepared *cache);
 /* Builds model and trace of one run into the cache, without running. */
 bool experiment_prepare(struct experiment *experiment, size_t index, struct prepared *cache, struct error *err);
 
+/* The record of a run, from its config and its result. `model` is that of the run: its name and quantisation are in the
+ * record. All texts live in arena. */
+struct run_record;
+bool experiment_record(struct experiment *experiment, size_t index, const struct model *model,
+                       const struct run_result *result, struct arena *arena, struct run_record *record,
+                       struct error *err);
+
 /* Notes for the user about a prepared run, one line each, ended with '\n', or "": the budget is under the cycle, a
  * prefetcher that overlap = none silences. */
 bool experiment_notes(struct experiment *experiment, size_t index, struct prepared *cache, char *out, size_t size,

@@ -14,21 +14,41 @@ void prepared_free(struct prepared *cache)
     memset(cache, 0, sizeof *cache);
 }
 
+/* An error that comes from values of the config, with the key's place where somebody set it, else with its name. */
+static bool fail_by_key(const struct selection *selection, const char *section, const char *key, struct error *err)
+{
+    const struct setting *setting = chosen_of(selection, section, key)->setting;
+    char place[PLACE_TEXT];
+    if (setting && setting->level > LEVEL_DEFAULT)
+        return fail_in(err, "%s", setting_place(setting, place));
+    return fail_in(err, "%s: %s.%s", selection->experiment->path, section, key);
+}
+
+/* Which of the keys that may describe the model does. */
+static const char *model_key_of(const struct model_spec *model)
+{
+    return model->blocks ? "blocks" : model->file ? "file" : "profile";
+}
+
 /* The model that the config describes, unless the cache holds it. */
-static bool prepare_model(struct prepared *cache, const struct run_config *config, const char *key, struct error *err)
+static bool prepare_model(struct prepared *cache, const struct selection *selection, const struct run_config *config,
+                          const char *key, struct error *err)
 {
     if (cache->has_model && strcmp(cache->model_key, key) == 0)
         return true;
     prepared_free(cache);
-    if (!model_build(&config->model, &cache->model, err))
-        return fail_in(err, "model %s", config->model.name);
+    if (!model_build(&config->model, &cache->model, err)) {
+        if (!config->model.file && err->code == STATUS_INPUT)
+            err->code = STATUS_USAGE; /* there is no input but the config */
+        return fail_by_key(selection, "model", model_key_of(&config->model), err);
+    }
     cache->has_model = true;
     memcpy(cache->model_key, key, RUN_KEY_TEXT);
     return true;
 }
 
-static bool prepare_trace(struct prepared *cache, const struct run_config *config, bool has_model, const char *key,
-                          struct error *err)
+static bool prepare_trace(struct prepared *cache, const struct selection *selection, const struct run_config *config,
+                          bool has_model, const char *key, struct error *err)
 {
     if (cache->has_trace && strcmp(cache->trace_key, key) == 0)
         return true;
@@ -39,8 +59,10 @@ static bool prepare_trace(struct prepared *cache, const struct run_config *confi
     cache->has_trace = false;
     bool has_own_model = false;
     if (!workload_compile(&config->workload, has_model ? &cache->model : NULL, &cache->trace,
-                          has_model ? NULL : &cache->model, &has_own_model, err))
-        return false;
+                          has_model ? NULL : &cache->model, &has_own_model, err)) {
+        const char *blamed = config->workload.sequence ? "sequence" : config->workload.trace ? "trace" : "kind";
+        return err->code == STATUS_USAGE ? fail_by_key(selection, "workload", blamed, err) : false;
+    }
     cache->has_trace = true;
     memcpy(cache->trace_key, key, RUN_KEY_TEXT);
     if (has_model)
@@ -61,8 +83,8 @@ bool experiment_prepare(struct experiment *experiment, size_t index, struct prep
         !part_keys(experiment, &selection, &config, model_key, trace_key, err))
         return false;
     bool has_model = config.model.blocks || config.model.file || config.model.has_shape;
-    return (!has_model || prepare_model(cache, &config, model_key, err)) &&
-           prepare_trace(cache, &config, has_model, trace_key, err);
+    return (!has_model || prepare_model(cache, &selection, &config, model_key, err)) &&
+           prepare_trace(cache, &selection, &config, has_model, trace_key, err);
 }
 
 static bool bind_part(const struct policy_part *part, const struct model *model, struct arena *arena,
@@ -93,9 +115,7 @@ bool experiment_execute(struct experiment *experiment, size_t index, struct prep
         bind_part(&config->policy.prefetch, &cache->model, arena, &spec.prefetch, err) &&
         engine_run(&spec, arena, result, err))
         return true;
-    char budget[UNITS_TEXT];
-    return fail_in(err, "%s: run %zu (%s at %s)", experiment->path, index + 1, config->policy.label,
-                   print_bytes(config->loader.budget_bytes, budget));
+    return fail_in(err, "%s", experiment->path); /* not which run: what many runs fail for is said once */
 }
 
 bool experiment_notes(struct experiment *experiment, size_t index, struct prepared *cache, char *out, size_t size,

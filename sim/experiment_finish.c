@@ -47,12 +47,11 @@ static bool check_required(const struct selection *selection, struct error *err)
     return true;
 }
 
-/* Which of the sizes that do not fit together was set last: the one to blame. */
-static const char *latest_of(const struct selection *selection)
+/* Which of the device's keys whose values do not fit together was set last: the one to blame. */
+static const char *latest_of(const struct selection *selection, const char *const *keys, size_t count)
 {
-    static const char *const keys[] = {"ram", "os_reserve", "other_apps"};
     const char *latest = keys[0];
-    for (size_t i = 1; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 1; i < count; i++)
         if (chosen_of(selection, "device", keys[i])->setting->level >
             chosen_of(selection, "device", latest)->setting->level)
             latest = keys[i];
@@ -61,12 +60,13 @@ static const char *latest_of(const struct selection *selection)
 
 static bool check_memory(const struct selection *selection, struct device *device, struct error *err)
 {
+    static const char *const keys[] = {"ram", "os_reserve", "other_apps"};
     char text[256], rest_text[UNITS_TEXT], own_text[UNITS_TEXT];
     uint64_t taken = device->os_reserve_bytes + device->other_apps_bytes; /* each at most 2^50 */
     if (taken >= device->ram_bytes) {
         snprintf(text, sizeof text, "os_reserve and other_apps, %s, leave nothing of ram, %s",
                  format_bytes(taken, own_text), format_bytes(device->ram_bytes, rest_text));
-        return fail_at(selection, "device", latest_of(selection), err, text);
+        return fail_at(selection, "device", latest_of(selection, keys, sizeof keys / sizeof *keys), err, text);
     }
     uint64_t rest = device->ram_bytes - taken;
     if (device->kill_threshold_bytes > rest) {
@@ -79,14 +79,24 @@ static bool check_memory(const struct selection *selection, struct device *devic
     return true;
 }
 
+static bool check_flash(const struct selection *selection, const struct device *device, struct error *err)
+{
+    static const char *const keys[] = {"flash_stream", "flash_max"};
+    if (device->flash.stream_bps <= device->flash.max_bps)
+        return true;
+    const char *blamed = latest_of(selection, keys, sizeof keys / sizeof *keys);
+    return fail_at(selection, "device", blamed, err,
+                   blamed == keys[0] ? "above device.flash_max; expected a rate of one read that is at most that of all"
+                                     : "below device.flash_stream; expected a rate of all reads, at least that of one");
+}
+
 bool finish_device(const struct selection *selection, struct run_config *config, struct error *err)
 {
     struct device *device = &config->device;
     if (!check_required(selection, err) || !check_memory(selection, device, err))
         return false;
-    if (device->flash.stream_bps > device->flash.max_bps)
-        return fail_at(selection, "device", "flash_stream", err,
-                       "above device.flash_max; expected a rate of one read that is at most that of all");
+    if (!check_flash(selection, device, err))
+        return false;
     const struct profile *profile = profile_of(selection, "device");
     if (!*device->name)
         snprintf(device->name, sizeof device->name, "%s", profile ? profile->name : "device");
@@ -234,29 +244,42 @@ static bool has_column(const struct option *option)
     return false;
 }
 
-/* "dense(prompt_tokens=64, output_tokens=8)": the keys of the section that vary within the experiment. */
-static const char *label(const struct experiment *experiment, const struct selection *selection, const char *section,
-                         const char *plain, struct error *err)
+enum { LABEL_MAX = 2048 };
+
+/* How much of a name fits into `room` bytes, in whole characters. */
+static size_t fitting(const char *name, size_t room)
 {
-    char text[2048];
-    size_t length = (size_t)snprintf(text, sizeof text, "%s", plain);
-    bool any = false;
-    for (size_t i = 0; i < experiment->setting_count && length < sizeof text; i++) {
+    size_t length = strlen(name);
+    if (length > room)
+        for (length = room; length > 0 && ((unsigned char)name[length] & 0xC0) == 0x80; length--)
+            ;
+    return length;
+}
+
+/* "dense(prompt_tokens=64, output_tokens=8)": the keys of the section that vary within the experiment. In `size` bytes,
+ * at most LABEL_MAX; where that is too little the name is cut, as the keys tell runs apart. */
+static const char *label(const struct experiment *experiment, const struct selection *selection, const char *section,
+                         const char *plain, size_t size, struct error *err)
+{
+    char keys[LABEL_MAX], text[LABEL_MAX];
+    size_t length = 0;
+    for (size_t i = 0; i < experiment->setting_count && length < size; i++) {
         const struct setting *setting = &experiment->settings[i];
         const struct option *option = setting->option;
         const struct chosen *chosen = &selection->chosen[option - experiment->reader.options];
         if (setting->count < 2 || strcmp(option->section, section) != 0 || !chosen->used || has_column(option))
             continue;
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s=%s", any ? ", " : "(", option->key,
+        length += (size_t)snprintf(keys + length, size - length, "%s%s=%s", length > 0 ? ", " : "(", option->key,
                                    setting->texts[chosen->item]);
-        any = true;
     }
-    if (!any)
+    if (length == 0)
         return plain;
-    if (length + 1 < sizeof text)
-        memcpy(text + length, ")", 2);
-    else
-        memcpy(text + sizeof text - 4, "...", 4);
+    const bool fits = length + 1 < size;
+    length = fits ? length : fitting(keys, size - sizeof "...");
+    memcpy(keys + length, fits ? ")" : "...", fits ? sizeof ")" : sizeof "...");
+    const size_t kept = fitting(plain, size - 1 - strlen(keys));
+    memcpy(text, plain, kept);
+    memcpy(text + kept, keys, strlen(keys) + 1);
     const char *copy = arena_strdup(experiment->arena, text);
     if (!copy)
         fail(err, STATUS_IO, "out of memory");
@@ -266,10 +289,11 @@ static const char *label(const struct experiment *experiment, const struct selec
 bool label_run(const struct experiment *experiment, const struct selection *selection, struct run_config *config,
                struct error *err)
 {
-    config->workload_label = label(experiment, selection, "workload", config->workload_label, err);
-    config->loader_label = label(experiment, selection, "loader", config->loader_label, err);
-    config->model.name = label(experiment, selection, "model", config->model.name, err);
-    const char *device = label(experiment, selection, "device", config->device.name, err);
+    const size_t model_size = sizeof((struct model *)NULL)->name, device_size = sizeof config->device.name;
+    config->workload_label = label(experiment, selection, "workload", config->workload_label, LABEL_MAX, err);
+    config->loader_label = label(experiment, selection, "loader", config->loader_label, LABEL_MAX, err);
+    config->model.name = label(experiment, selection, "model", config->model.name, model_size, err);
+    const char *device = label(experiment, selection, "device", config->device.name, device_size, err);
     if (!config->workload_label || !config->loader_label || !config->model.name || !device)
         return false;
     if (device != config->device.name)

@@ -1,40 +1,27 @@
-/* The farm: workers take the next run from a counter that all share, and send what comes out through a pipe each.
+/* The farm's parent: starts workers, takes what they send, and buries those that die.
  *
- * A message is a header and the raw arrays of the result: both ends are the same program, forked, so that structures
- * and the constant texts that numbers point to are the same. What a worker sends is checked all the same, as it may die
- * at any byte. */
+ * Both ends of a pipe are the same program, forked, so that structures and the constant texts that numbers point to are
+ * the same. What a worker sends is checked all the same, as it may die at any byte. */
 #include "sim/farm.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "sim/farm_worker.h"
 
-enum { JOBS_MAX = 256, READ_BYTES = 1 << 16 };
-#define NO_RUN UINT64_MAX
-
-/* Seen by all processes. Positions count into `indices`. */
-struct shared {
-    atomic_ullong next;
-    atomic_ullong current[JOBS_MAX]; /* the position that a worker has in hand, or NO_RUN */
-};
-
-struct message {
-    uint64_t position;
-    bool good;
-    struct error error;
-    struct run_numbers numbers;
-    uint64_t token_count, sample_count, block_count;
-};
+/* The parent looks this often whether it shall stop, or a run is late: a signal just before poll() would not wake it.
+ */
+enum { WAKE_MS = 50, READ_BYTES = 1 << 16 };
+#define MS_NS INT64_C(1000000)
 
 struct worker {
     pid_t pid; /* 0: none */
@@ -47,87 +34,27 @@ struct farm {
     struct experiment *experiment;
     const size_t *indices;
     size_t count;
-    struct shared *shared;
+    const struct farm_options *options;
+    struct farm_shared *shared;
     struct worker *workers;
     unsigned jobs;
     bool *done; /* by position: the callback has heard of it */
     farm_callback *callback;
     void *context;
+    bool stopped;
 };
 
-/* ---- In the worker ---- */
-
-static bool write_all(int fd, const void *data, size_t size)
+static bool stop_wanted(const struct farm *farm)
 {
-    const char *bytes = data;
-    while (size > 0) {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
+    return farm->options->stop != NULL && *farm->options->stop != 0;
 }
-
-static bool send_result(int fd, const struct message *message, const struct run_result *result)
-{
-    return write_all(fd, message, sizeof *message) &&
-           write_all(fd, result->tokens, message->token_count * sizeof *result->tokens) &&
-           write_all(fd, result->samples, message->sample_count * sizeof *result->samples) &&
-           write_all(fd, result->blocks, message->block_count * sizeof *result->blocks);
-}
-
-static bool work_one(struct farm *farm, uint64_t position, struct prepared *cache, int fd)
-{
-    struct arena arena = {0};
-    struct run_result result = {0};
-    struct message message;
-    memset(&message, 0, sizeof message);
-    message.position = position;
-    message.good =
-        experiment_execute(farm->experiment, farm->indices[position], cache, &arena, &result, &message.error);
-    if (message.good) {
-        message.numbers = result.numbers;
-        message.token_count = result.token_count;
-        message.sample_count = result.sample_count;
-        message.block_count = cache->model.block_count;
-    }
-    bool sent = send_result(fd, &message, &result);
-    arena_free(&arena);
-    return sent;
-}
-
-static _Noreturn void work(struct farm *farm, unsigned slot, int fd, pid_t parent)
-{
-    /* The parent decides what an interrupt means; workers go when it goes. */
-    signal(SIGINT, SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
-    struct prepared cache = {0};
-    bool good = true;
-    while (good) {
-        uint64_t position = atomic_fetch_add(&farm->shared->next, 1);
-        if (position >= farm->count)
-            break;
-        atomic_store(&farm->shared->current[slot], position);
-        good = work_one(farm, position, &cache, fd);
-        atomic_store(&farm->shared->current[slot], NO_RUN);
-    }
-    _exit(good ? 0 : 1); /* not exit: buffers and handlers are the parent's */
-}
-
-/* ---- In the parent ---- */
 
 static bool start_worker(struct farm *farm, unsigned slot, struct error *err)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return fail(err, STATUS_IO, "cannot make a pipe for a worker: %s", strerror(errno));
-    atomic_store(&farm->shared->current[slot], NO_RUN);
+    atomic_store(&farm->shared->slots[slot].run, FARM_NO_RUN);
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid < 0) {
@@ -141,7 +68,7 @@ static bool start_worker(struct farm *farm, unsigned slot, struct error *err)
             if (farm->workers[i].pid)
                 close(farm->workers[i].fd);
         close(ends[0]);
-        work(farm, slot, ends[1], parent);
+        farm_work(farm->experiment, farm->indices, farm->count, farm->shared, slot, ends[1], parent);
     }
     close(ends[1]);
     farm->workers[slot].pid = pid;
@@ -157,7 +84,7 @@ static bool report_error(struct farm *farm, uint64_t position, const struct erro
 }
 
 /* The bytes of the message's arrays; false when they cannot be. */
-static bool body_size(const struct message *message, uint64_t *size)
+static bool body_size(const struct farm_message *message, uint64_t *size)
 {
     const uint64_t most = UINT64_C(1) << 40;
     if (message->token_count > most || message->sample_count > SAMPLES_MAX || message->block_count > MODEL_BLOCKS_MAX)
@@ -177,7 +104,7 @@ static bool copy_array(struct arena *arena, const char **from, uint64_t count, s
     return true;
 }
 
-static bool report_result(struct farm *farm, const struct message *message, const char *body, struct error *err)
+static bool report_result(struct farm *farm, const struct farm_message *message, const char *body, struct error *err)
 {
     if (!message->good)
         return report_error(farm, message->position, &message->error, err);
@@ -206,8 +133,8 @@ static bool report_result(struct farm *farm, const struct message *message, cons
  * the worker is gone. */
 static bool take_messages(struct farm *farm, struct worker *worker, struct error *err)
 {
-    struct message message;
-    while (worker->size >= sizeof message) {
+    struct farm_message message;
+    while (worker->size >= sizeof message && !stop_wanted(farm)) {
         memcpy(&message, worker->data, sizeof message);
         uint64_t body;
         if (message.position >= farm->count || farm->done[message.position] || !body_size(&message, &body)) {
@@ -226,13 +153,20 @@ static bool take_messages(struct farm *farm, struct worker *worker, struct error
     return true;
 }
 
-static void describe_death(int status, struct error *error)
+/* Why the worker did not finish the run that it had. */
+static void describe_loss(const struct farm *farm, uint64_t run, uint64_t position, int status, struct error *error)
 {
-    if (WIFSIGNALED(status))
+    char limit[UNITS_TEXT];
+    if (run & FARM_LATE)
+        fail(error, STATUS_CHECK, "took longer than %s", print_time(farm->options->timeout_ms * MS_NS, limit));
+    else if (WIFSIGNALED(status))
         fail(error, STATUS_IO, "the worker process was ended by signal %d (%s)", WTERMSIG(status),
              strsignal(WTERMSIG(status)));
     else
         fail(error, STATUS_IO, "the worker process ended with exit code %d", WEXITSTATUS(status));
+    size_t index = farm->indices[position];
+    fail_in(error, "%s: run %zu (%s)", experiment_name(farm->experiment), index + 1,
+            experiment_run(farm->experiment, index)->policy.label);
 }
 
 /* The worker's pipe is at its end: it is gone. Reports the run that it had, and starts another where work is left. */
@@ -246,17 +180,37 @@ static bool bury_worker(struct farm *farm, unsigned slot, struct error *err)
     worker->pid = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    uint64_t position = atomic_load(&farm->shared->current[slot]);
+    uint64_t run = atomic_load(&farm->shared->slots[slot].run);
+    uint64_t position = run & ~(FARM_SENDING | FARM_LATE);
     if (position >= farm->count)
         return true; /* it died without a run: another one would, too */
-    struct error lost;
-    describe_death(status, &lost);
-    if (!farm->done[position] && !report_error(farm, position, &lost, err))
-        return false;
+    if (!farm->done[position]) {
+        struct error lost;
+        describe_loss(farm, run, position, status, &lost);
+        if (!report_error(farm, position, &lost, err))
+            return false;
+    }
     struct error ignored; /* fewer workers do the rest; without any, it is reported at the end */
     if (atomic_load(&farm->shared->next) < farm->count)
         (void)start_worker(farm, slot, &ignored);
     return true;
+}
+
+/* Kills the workers whose run takes too long; they are buried when their pipes end. */
+static void end_late_runs(struct farm *farm)
+{
+    if (farm->options->timeout_ms == 0)
+        return;
+    for (unsigned i = 0; i < farm->jobs; i++) {
+        struct farm_slot *slot = &farm->shared->slots[i];
+        unsigned long long run = atomic_load(&slot->run);
+        if (!farm->workers[i].pid || run >= FARM_SENDING)
+            continue;
+        int64_t elapsed_ns = wall_clock_ns() - atomic_load(&slot->started_ns);
+        if (elapsed_ns / MS_NS >= farm->options->timeout_ms &&
+            atomic_compare_exchange_strong(&slot->run, &run, run | FARM_LATE))
+            kill(farm->workers[i].pid, SIGKILL);
+    }
 }
 
 static bool read_worker(struct farm *farm, unsigned slot, struct error *err)
@@ -275,8 +229,8 @@ static bool read_worker(struct farm *farm, unsigned slot, struct error *err)
 
 static bool supervise(struct farm *farm, struct error *err)
 {
-    struct pollfd polls[JOBS_MAX];
-    unsigned slots[JOBS_MAX];
+    struct pollfd polls[FARM_JOBS_MAX];
+    unsigned slots[FARM_JOBS_MAX];
     for (;;) {
         nfds_t open = 0;
         for (unsigned i = 0; i < farm->jobs; i++)
@@ -286,14 +240,16 @@ static bool supervise(struct farm *farm, struct error *err)
             }
         if (open == 0)
             break;
-        if (poll(polls, open, -1) < 0) {
-            if (errno == EINTR)
-                continue;
+        farm->stopped = stop_wanted(farm);
+        if (farm->stopped)
+            return true;
+        int ready = poll(polls, open, WAKE_MS);
+        if (ready < 0 && errno != EINTR)
             return fail(err, STATUS_IO, "cannot wait for workers: %s", strerror(errno));
-        }
-        for (nfds_t i = 0; i < open; i++)
+        for (nfds_t i = 0; ready > 0 && i < open; i++)
             if (polls[i].revents && !read_worker(farm, slots[i], err))
                 return false;
+        end_late_runs(farm);
     }
     struct error lost;
     fail(&lost, STATUS_IO, "no worker process was left to run it");
@@ -327,42 +283,21 @@ static bool run_workers(struct farm *farm, struct error *err)
     return good;
 }
 
-/* ---- One process ---- */
-
-static bool run_here(struct farm *farm, struct error *err)
+bool farm_run(struct experiment *experiment, const size_t *indices, size_t count, const struct farm_options *options,
+              farm_callback *callback, void *context, bool *stopped, struct error *err)
 {
-    struct prepared cache = {0};
-    bool good = true;
-    for (size_t i = 0; good && i < farm->count; i++) {
-        struct arena arena = {0};
-        struct run_result result;
-        struct error error;
-        size_t index = farm->indices[i];
-        if (experiment_execute(farm->experiment, index, &cache, &arena, &result, &error))
-            good = farm->callback(farm->context, index, &result, NULL, err);
-        else
-            good = farm->callback(farm->context, index, NULL, &error, err);
-        arena_free(&arena);
-    }
-    prepared_free(&cache);
-    return good;
-}
-
-bool farm_run(struct experiment *experiment, const size_t *indices, size_t count, unsigned jobs,
-              farm_callback *callback, void *context, struct error *err)
-{
-    if (jobs < 1 || jobs > JOBS_MAX)
-        return fail(err, STATUS_USAGE, "%u jobs; expected 1 to %d", jobs, JOBS_MAX);
+    *stopped = false;
+    if (options->jobs < 1 || options->jobs > FARM_JOBS_MAX)
+        return fail(err, STATUS_USAGE, "%u jobs; expected 1 to %d", options->jobs, FARM_JOBS_MAX);
+    if (count == 0)
+        return true;
     struct farm farm = {.experiment = experiment,
                         .indices = indices,
                         .count = count,
-                        .jobs = jobs < count ? jobs : (unsigned)count,
+                        .options = options,
+                        .jobs = options->jobs < count ? options->jobs : (unsigned)count,
                         .callback = callback,
                         .context = context};
-    if (count == 0)
-        return true;
-    if (farm.jobs == 1)
-        return run_here(&farm, err);
     farm.shared = mmap(NULL, sizeof *farm.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     farm.workers = calloc(farm.jobs, sizeof *farm.workers);
     farm.done = calloc(count, sizeof *farm.done);
@@ -372,5 +307,6 @@ bool farm_run(struct experiment *experiment, const size_t *indices, size_t count
         munmap(farm.shared, sizeof *farm.shared);
     free(farm.workers);
     free(farm.done);
+    *stopped = farm.stopped;
     return good;
 }

@@ -14,7 +14,7 @@ void flash_init(struct flash *flash, const struct flash_spec *spec)
 /* bytes / rate in nanoseconds, rounded up. The 64-bit path is exact too, and serves all but huge reads. */
 static inline int64_t move_ns(uint64_t bytes, uint64_t bps)
 {
-    if (bytes < UINT64_MAX / NS_PER_S - bps)
+    if (bps < UINT64_C(1) << 62 && bytes <= ((UINT64_C(3) << 62) - 1) / NS_PER_S)
         return (int64_t)((bytes * NS_PER_S + bps - 1) / bps);
     return (int64_t)scale_up(bytes, NS_PER_S, bps);
 }
@@ -48,6 +48,7 @@ int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, 
 
     int64_t ready = now_ns + (before_bytes == 0 ? flash->spec.setup_ns : 0);
     int64_t link_start = ready > flash->link_free_ns ? ready : flash->link_free_ns;
+    flash->link_start_ns = link_start;
     flash->link_free_ns = link_start + part_ns(before_bytes, bytes, max_bps);
     int64_t done = ready + part_ns(before_bytes, bytes, stream_bps);
     return done > flash->link_free_ns ? done : flash->link_free_ns;

@@ -28,7 +28,7 @@ struct flash_spec {
 
 struct flash {
     struct flash_spec spec;
-    int64_t link_free_ns;
+    int64_t link_start_ns, link_free_ns; /* when the last command issued has the shared rate */
     uint32_t in_flight;
     int64_t busy_ns, busy_since_ns; /* time with at least one command in flight */
     uint64_t moved_bytes;           /* by finished commands */

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/units.h"
 #include "base/wide.h"
 #include "sim/events.h"
 #include "sim/flash.h"
 
 enum { LANES_MAX = 4096, WARM_UP_READS = 64, MEASURED_READS = 256, NS_PER_S = 1000000000 };
+#define READ_NS_MAX (INT64_C(1) << 40)
 
 /* Readers that wait for a slot stand in a ring, first come first served. */
 struct bench {
@@ -59,6 +59,14 @@ static void measure(struct bench *bench, uint64_t bytes, uint64_t *bytes_per_s, 
     *latency_ns = (int64_t)(latency_sum / measured);
 }
 
+/* The lowest rate that a read may move at: of one read, or of a hot device. */
+static uint64_t slowest_bps(const struct flash_spec *spec)
+{
+    const wide hot = spec->hot_after_ns > 0 ? (wide)spec->max_bps * spec->hot_factor_ppm / 1000000 : spec->max_bps;
+    const wide slowest = hot < spec->stream_bps ? hot : spec->stream_bps;
+    return slowest > 0 ? (uint64_t)slowest : 1;
+}
+
 bool flash_measure(const struct flash_spec *spec, uint32_t lanes, uint64_t bytes, uint64_t *bytes_per_s,
                    int64_t *latency_ns, struct error *err)
 {
@@ -66,8 +74,8 @@ bool flash_measure(const struct flash_spec *spec, uint32_t lanes, uint64_t bytes
         return fail(err, STATUS_USAGE, "%u lanes: expected 1 to %d", lanes, LANES_MAX);
     if (bytes == 0 || bytes > UINT64_C(1) << 40)
         return fail(err, STATUS_USAGE, "a read of %llu bytes: expected 1B to 1TiB", (unsigned long long)bytes);
-    /* The largest time of the whole loop stays within int64. */
-    if (scale_up(bytes, NS_PER_S, spec->max_bps) > (UINT64_C(1) << 40) || spec->setup_ns > (INT64_C(1) << 40))
+    /* So the whole loop, 320 reads a lane one after the other, stays within int64. */
+    if ((wide)bytes * NS_PER_S / slowest_bps(spec) > READ_NS_MAX || spec->setup_ns > READ_NS_MAX)
         return fail(err, STATUS_USAGE, "a read of %llu bytes takes over 18 minutes on this device",
                     (unsigned long long)bytes);
 

@@ -6,123 +6,145 @@
 static const char *const part_names[] = {
     [POLICY_EVICT] = "eviction", [POLICY_PIN] = "pin", [POLICY_PREFETCH] = "prefetch"};
 
-static bool check_part(const struct bound_part *part, enum policy_kind kind, struct error *err)
+static bool complete(const struct policy *policy)
 {
-    const struct policy *policy = part->policy;
-    if (policy->abi != POLICY_ABI)
+    if (!policy->name || !policy->state_size || !policy->init || policy->param_count > POLICY_PARAMS_MAX)
+        return false;
+    switch (policy->kind) {
+    case POLICY_EVICT:
+        return policy->ops.evict.victim && policy->ops.evict.on_insert && policy->ops.evict.on_remove;
+    case POLICY_PIN:
+        return policy->ops.pin.plan != NULL;
+    default:
+        return policy->ops.prefetch.plan && policy->ops.prefetch.reach;
+    }
+}
+
+/* Takes a table over: one that is shorter than ours lacks functions that came later, one that is longer has some that
+ * this program does not call. */
+static bool take_table(struct host *host, const struct policy *from, enum policy_kind kind, struct error *err)
+{
+    struct policy *table = &host->tables[kind];
+    if (from->abi != POLICY_ABI)
         return fail(err, STATUS_USAGE, "policy '%s': contract version %u, this program speaks %u",
-                    policy->name ? policy->name : "?", policy->abi, POLICY_ABI);
-    if (policy->kind != kind)
-        return fail(err, STATUS_USAGE, "policy '%s' is not of the %s kind", policy->name, part_names[kind]);
-    bool complete = policy->name && policy->state_size && policy->init && policy->param_count <= POLICY_PARAMS_MAX;
-    if (kind == POLICY_EVICT)
-        complete = complete && policy->ops.evict.victim && policy->ops.evict.on_insert && policy->ops.evict.on_remove;
-    else if (kind == POLICY_PIN)
-        complete = complete && policy->ops.pin.plan;
-    else
-        complete = complete && policy->ops.prefetch.plan && policy->ops.prefetch.reach;
-    if (!complete)
+                    from->name ? from->name : "?", from->abi, POLICY_ABI);
+    if (from->size < offsetof(struct policy, ops))
+        return fail(err, STATUS_USAGE, "a policy's table says it has %u bytes: expected at least %zu", from->size,
+                    offsetof(struct policy, ops));
+    memcpy(table, from, from->size < sizeof *table ? from->size : sizeof *table);
+    if (table->kind != kind)
+        return fail(err, STATUS_USAGE, "policy '%s' is not of the %s kind", table->name ? table->name : "?",
+                    part_names[kind]);
+    if (!complete(table))
         return fail(err, STATUS_USAGE, "policy '%s': its table lacks a function that the contract requires",
-                    policy->name ? policy->name : "?");
+                    table->name ? table->name : "?");
     return true;
 }
 
 enum { POLICY_STATE_PER_BLOCK_MAX = 4096, POLICY_STATE_FIXED_MAX = 1 << 26 };
 
-static bool start_part(struct host *host, const struct bound_part *part, struct arena *arena, void **self,
-                       struct error *err)
+static bool start_part(struct host *host, enum policy_kind kind, const struct policy_args *args, struct arena *arena,
+                       void **self, struct error *err)
 {
-    size_t size = part->policy->state_size(&host->view, &part->args);
+    const struct policy *policy = &host->tables[kind];
+    size_t size = policy->state_size(&host->view, args);
     uint64_t limit = (uint64_t)host->view.block_count * POLICY_STATE_PER_BLOCK_MAX + POLICY_STATE_FIXED_MAX;
     if (size > limit)
         return fail(err, STATUS_CHECK, "policy '%s' asks for %zu bytes of state: at most %llu are given for %u blocks",
-                    part->policy->name, size, (unsigned long long)limit, host->view.block_count);
+                    policy->name, size, (unsigned long long)limit, host->view.block_count);
     *self = arena_alloc(arena, 1, size > 0 ? size : 1);
     if (!*self)
         return fail(err, STATUS_IO, "out of memory");
-    part->policy->init(*self, &host->view, &part->args);
+    policy->init(*self, &host->view, args);
     return true;
 }
 
-bool host_init(struct host *host, const struct model *model, const struct trace *trace, uint64_t budget_bytes,
-               const struct bound_part *evict, const struct bound_part *pin, const struct bound_part *prefetch,
-               struct arena *arena, struct error *err)
+/* Asks the pin rule; what it names counts as pinned from here on. */
+static bool plan_pins(struct host *host, const struct policy_args *args, struct arena *arena, struct error *err)
 {
-    memset(host, 0, sizeof *host);
-    const struct bound_part *parts[] = {[POLICY_EVICT] = evict, [POLICY_PIN] = pin, [POLICY_PREFETCH] = prefetch};
-    uint32_t needs = 0;
-    for (int kind = POLICY_EVICT; kind <= POLICY_PREFETCH; kind++) {
-        if (!parts[kind]->policy)
-            continue;
-        if (!check_part(parts[kind], (enum policy_kind)kind, err))
-            return false;
-        needs |= parts[kind]->policy->needs;
-    }
-
-    host->state = arena_alloc(arena, model->block_count, sizeof *host->state);
-    uint64_t *heat = needs & POLICY_NEEDS_HEAT ? arena_alloc(arena, model->block_count, sizeof *heat) : NULL;
-    if (!host->state || (needs & POLICY_NEEDS_HEAT && !heat))
-        return fail(err, STATUS_IO, "out of memory");
-    if (heat)
-        trace_heat(trace, heat);
-    host->blocks = model->policy_blocks;
-    host->view = (struct policy_view){
-        .size = sizeof host->view,
-        .block_count = model->block_count,
-        .blocks = host->blocks,
-        .state = host->state,
-        .evict_mask = EVICT_MASK_DEMAND,
-        .budget_bytes = budget_bytes,
-        .step_bytes_max = trace->step_bytes_max,
-        .heat = heat,
-    };
-    host->pin = *pin;
-    host->prefetch = *prefetch;
-    if (evict->policy) {
-        host->evict_policy = evict->policy;
-        host->evict = &evict->policy->ops.evict;
-        if (!start_part(host, evict, arena, &host->evict_self, err))
-            return false;
-    }
-    return !prefetch->policy || start_part(host, prefetch, arena, &host->prefetch_self, err);
-}
-
-bool host_plan_pins(struct host *host, struct arena *arena, block_id **blocks, uint32_t *count, struct error *err)
-{
-    *count = 0;
-    *blocks = NULL;
-    if (!host->pin.policy)
-        return true;
     uint32_t n = host->view.block_count;
+    const struct policy *policy = &host->tables[POLICY_PIN];
     void *self = NULL;
     block_id *plan = arena_alloc(arena, n, sizeof *plan);
     uint8_t *named = arena_alloc(arena, n, sizeof *named);
     if (!plan || !named)
         return fail(err, STATUS_IO, "out of memory");
-    if (!start_part(host, &host->pin, arena, &self, err))
+    if (!start_part(host, POLICY_PIN, args, arena, &self, err))
         return false;
-    uint32_t planned = host->pin.policy->ops.pin.plan(self, &host->view, plan, n);
+    uint32_t planned = policy->ops.pin.plan(self, &host->view, plan, n);
     if (planned > n)
-        return fail(err, STATUS_CHECK, "policy '%s' pins %u blocks of %u", host->pin.policy->name, planned, n);
-    uint64_t pinned_bytes = 0;
+        return fail(err, STATUS_CHECK, "policy '%s' pins %u blocks of %u", policy->name, planned, n);
     for (uint32_t i = 0; i < planned; i++) {
         block_id b = plan[i];
         if (b >= n || named[b])
-            return fail(err, STATUS_CHECK, "policy '%s' pins block %u %s", host->pin.policy->name, b,
+            return fail(err, STATUS_CHECK, "policy '%s' pins block %u %s", policy->name, b,
                         b >= n ? "that does not exist" : "twice");
         named[b] = 1;
-        if (host->blocks[b].bytes > host->view.budget_bytes - pinned_bytes)
+        if (host->blocks[b].bytes > host->view.budget_bytes - host->view.pinned_bytes)
             continue;
-        pinned_bytes += host->blocks[b].bytes;
-        plan[(*count)++] = b;
+        host->view.pinned_bytes += host->blocks[b].bytes;
+        plan[host->pin_count++] = b;
     }
-    *blocks = plan;
+    host->pins = plan;
+    return true;
+}
+
+static bool init_view(struct host *host, const struct host_spec *spec, bool needs_heat, struct arena *arena,
+                      struct error *err)
+{
+    uint32_t n = spec->model->block_count;
+    host->state = arena_alloc(arena, n, sizeof *host->state);
+    uint64_t *heat = needs_heat ? arena_alloc(arena, n, sizeof *heat) : NULL;
+    if (!host->state || (needs_heat && !heat))
+        return fail(err, STATUS_IO, "out of memory");
+    if (heat)
+        trace_heat(spec->trace, heat);
+    host->blocks = spec->blocks;
+    host->view = (struct policy_view){
+        .size = sizeof host->view,
+        .block_count = n,
+        .blocks = spec->blocks,
+        .state = host->state,
+        .evict_mask = EVICT_MASK_DEMAND,
+        .budget_bytes = spec->budget_bytes,
+        .step_bytes_max = spec->step_bytes_max,
+        .heat = heat,
+    };
+    return true;
+}
+
+bool host_init(struct host *host, const struct host_spec *spec, struct arena *arena, struct error *err)
+{
+    memset(host, 0, sizeof *host);
+    const struct bound_part *parts[] = {&spec->evict, &spec->pin, &spec->prefetch};
+    uint32_t needs = 0;
+    for (int kind = POLICY_EVICT; kind < POLICY_KINDS_COUNT; kind++) {
+        if (!parts[kind]->policy)
+            continue;
+        if (!take_table(host, parts[kind]->policy, (enum policy_kind)kind, err))
+            return false;
+        needs |= host->tables[kind].needs;
+    }
+    if (!init_view(host, spec, needs & POLICY_NEEDS_HEAT, arena, err))
+        return false;
+    if (spec->pin.policy && !plan_pins(host, &spec->pin.args, arena, err))
+        return false;
+    if (spec->evict.policy) {
+        host->evict = &host->tables[POLICY_EVICT].ops.evict;
+        if (!start_part(host, POLICY_EVICT, &spec->evict.args, arena, &host->evict_self, err))
+            return false;
+    }
+    if (spec->prefetch.policy) {
+        host->prefetch = &host->tables[POLICY_PREFETCH];
+        if (!start_part(host, POLICY_PREFETCH, &spec->prefetch.args, arena, &host->prefetch_self, err))
+            return false;
+    }
     return true;
 }
 
 bool host_blame(const struct host *host, block_id answer, struct error *err)
 {
-    const char *name = host->evict_policy->name;
+    const char *name = host->tables[POLICY_EVICT].name;
     if (answer >= host->view.block_count)
         return fail(err, STATUS_CHECK, "policy '%s' answers victim() with block %u: there are %u blocks", name, answer,
                     host->view.block_count);

@@ -20,21 +20,27 @@ struct host {
     const struct policy_block *blocks;
     const struct evict_ops *evict; /* NULL: nothing is ever evicted (loader read) */
     void *evict_self;
-    const struct policy *evict_policy;
-    struct bound_part pin, prefetch;
+    const struct policy *prefetch; /* NULL: none */
     void *prefetch_self;
+    block_id *pins; /* what the pin rule wants, as far as it fits the budget together; in its order */
+    uint32_t pin_count;
     uint64_t evictions;
+    /* The tables, completed by NULLs where a plug-in's are shorter; by enum policy_kind. */
+    struct policy tables[POLICY_KINDS_COUNT];
 };
 
-/* Checks the parts (kind, ABI, complete tables), lays out the view, and initialises the eviction policy and the
- * prefetcher. The view's ahead arrays are the caller's. evict.policy may be NULL. */
-bool host_init(struct host *host, const struct model *model, const struct trace *trace, uint64_t budget_bytes,
-               const struct bound_part *evict, const struct bound_part *pin, const struct bound_part *prefetch,
-               struct arena *arena, struct error *err);
+/* What a run has to do with policies. evict.policy may be NULL. */
+struct host_spec {
+    const struct model *model;
+    const struct policy_block *blocks; /* model->policy_blocks, or others of the same number */
+    const struct trace *trace;
+    uint64_t budget_bytes, step_bytes_max;
+    struct bound_part evict, pin, prefetch;
+};
 
-/* Asks the pin rule and writes the blocks to pin, in its order, those that fit the budget together, into *blocks
- * (arena). No state changes. */
-bool host_plan_pins(struct host *host, struct arena *arena, block_id **blocks, uint32_t *count, struct error *err);
+/* Checks the parts (kind, ABI, complete tables), lays out the view, asks the pin rule, and initialises the eviction
+ * policy and the prefetcher. No block is held yet. The view's ahead arrays are the caller's. */
+bool host_init(struct host *host, const struct host_spec *spec, struct arena *arena, struct error *err);
 
 /* The line for an answer that breaks the contract; returns false. */
 bool host_blame(const struct host *host, block_id answer, struct error *err);
@@ -65,6 +71,11 @@ static inline enum room host_evict_one(struct host *host, block_id incoming, blo
     host->evictions++;
     *victim = v;
     return ROOM_MADE;
+}
+
+static inline bool host_admits(struct host *host, block_id b)
+{
+    return !host->evict->admit || host->evict->admit(host->evict_self, &host->view, b);
 }
 
 static inline bool host_fits(const struct host *host, block_id b)

@@ -2,6 +2,8 @@
 #include "sim/ledger.h"
 
 const char *const memory_class_names[MEMORY_CLASSES] = {
-    [MEMORY_WEIGHTS] = "weights", [MEMORY_KV] = "kv", [MEMORY_ACTIVATION] = "activation",
-    [MEMORY_RUNTIME] = "runtime", [MEMORY_OS] = "os", [MEMORY_OTHER_APPS] = "other_apps",
+    [MEMORY_WEIGHTS] = "weights",       [MEMORY_KV] = "kv",
+    [MEMORY_ACTIVATION] = "activation", [MEMORY_RUNTIME] = "runtime",
+    [MEMORY_STREAMED] = "streamed",     [MEMORY_OS] = "os",
+    [MEMORY_OTHER_APPS] = "other_apps",
 };

@@ -8,7 +8,8 @@ enum memory_class {
     MEMORY_WEIGHTS,    /* weights in anonymous memory of the app: resident or reserved for a load in flight */
     MEMORY_KV,         /* KV cache */
     MEMORY_ACTIVATION, /* activations and scratch */
-    MEMORY_RUNTIME,    /* the app and the inference runtime themselves, staging buffers included */
+    MEMORY_RUNTIME,    /* the app and the inference runtime themselves */
+    MEMORY_STREAMED,   /* blocks read for the running step without being kept */
     MEMORY_APP_CLASSES,
     MEMORY_OS = MEMORY_APP_CLASSES, /* kernel, firmware carve-outs, system services */
     MEMORY_OTHER_APPS,

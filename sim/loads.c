@@ -79,8 +79,8 @@ static void issue(struct run_state *run, struct read_part read)
     if (read.prefetch && bytes > run->flash.spec.command_bytes)
         bytes = run->flash.spec.command_bytes;
     uint16_t slot = run->free_slots[--run->free_slot_count];
-    run->commands[slot] = (struct command){.read = read, .bytes = bytes};
     int64_t done_ns = flash_issue(&run->flash, run->now_ns, read.before_bytes, bytes);
+    run->commands[slot] = (struct command){read, bytes, run->flash.link_start_ns, run->flash.link_free_ns};
     events_push(&run->events, done_ns, 0, slot);
     run->numbers.bytes_read += bytes;
     run->blocks[read.block].bytes_read += bytes;
@@ -112,7 +112,7 @@ static bool begin_planned(struct run_state *run)
     while (run->plan_next < run->plan_count) {
         block_id b = run->plan[run->plan_next++];
         if (host->state[b] & (POLICY_RESIDENT | POLICY_LOADING) || run->role[b] & ROLE_STREAMED ||
-            host_too_large(host, b))
+            host_too_large(host, b) || !host_admits(host, b))
             continue;
         if (load_make_room(run, b, true) != ROOM_MADE) {
             run->plan_next = run->plan_count;
@@ -224,7 +224,6 @@ enum room load_make_room(struct run_state *run, block_id b, bool prefetch)
     struct host *host = &run->host;
     enum room room = ROOM_MADE;
     host->view.evict_mask = prefetch ? EVICT_MASK_PREFETCH : EVICT_MASK_DEMAND;
-    host->view.now_ns = run->now_ns;
     while (room == ROOM_MADE &&
            (b == BLOCK_NONE ? host->view.held_bytes > host->view.budget_bytes : !host_fits(host, b))) {
         block_id victim;
@@ -266,6 +265,7 @@ void loads_next_event(struct run_state *run)
     uint16_t slot = events_pop(&run->events, &time_ns);
     run_move_to(run, time_ns);
     struct command command = run->commands[slot];
+    run->commands[slot].bytes = 0;
     run->free_slots[run->free_slot_count++] = slot;
     flash_finish(&run->flash, time_ns, command.bytes);
     run->prefetch_commands -= command.read.prefetch;

@@ -4,20 +4,14 @@
 bool plan_init(struct run_state *run, struct arena *arena)
 {
     struct host *host = &run->host;
-    if (!host->prefetch.policy)
+    if (!host->prefetch)
         return true;
-    const struct policy *policy = host->prefetch.policy;
+    const struct policy *policy = host->prefetch;
     run->reach = policy->ops.prefetch.reach(host->prefetch_self, &host->view);
     if (run->reach < 1 || run->reach > POLICY_REACH_MAX)
         return fail(run->err, STATUS_CHECK, "policy '%s' wants to see %u steps ahead: 1 to %d are shown", policy->name,
                     run->reach, POLICY_REACH_MAX);
-    const struct trace *trace = run->trace;
-    uint32_t widest = 0;
-    for (uint32_t s = 0; s < trace->step_count; s++) {
-        uint32_t uses = trace_step_begin(trace, s + 1) - trace_step_begin(trace, s);
-        widest = uses > widest ? uses : widest;
-    }
-    run->ahead = arena_alloc(arena, run->reach, widest * sizeof *run->ahead);
+    run->ahead = arena_alloc(arena, run->reach, run->trace->step_uses_max * sizeof *run->ahead);
     run->ahead_end = arena_alloc(arena, run->reach, sizeof *run->ahead_end);
     run->plan = arena_alloc(arena, run->model->block_count, sizeof *run->plan);
     if (!run->ahead || !run->ahead_end || !run->plan)
@@ -69,11 +63,10 @@ static void show_ahead(struct run_state *run)
 void plan_ask(struct run_state *run)
 {
     struct host *host = &run->host;
-    const struct policy *policy = host->prefetch.policy;
+    const struct policy *policy = host->prefetch;
     run->plan_due = false;
     run->plan_next = 0;
     show_ahead(run);
-    host->view.now_ns = run->now_ns;
     uint32_t n = host->view.block_count;
     run->plan_count = policy->ops.prefetch.plan(host->prefetch_self, &host->view, run->plan, n);
     if (run->plan_count > n) {

@@ -27,6 +27,12 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static bool is_ini(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".ini") == 0;
+}
+
 static bool add_folder(struct name_list *list, const char *folder, struct error *err)
 {
     DIR *dir = opendir(folder);
@@ -34,11 +40,10 @@ static bool add_folder(struct name_list *list, const char *folder, struct error 
         return true;
     bool good = true;
     for (struct dirent *entry; good && (entry = readdir(dir));) {
-        size_t length = strlen(entry->d_name);
-        if (length <= 4 || strcmp(entry->d_name + length - 4, ".ini") != 0 || entry->d_name[0] == '.')
+        if (!is_ini(entry->d_name) || entry->d_name[0] == '.')
             continue;
         good = array_reserve((void **)&list->names, &list->capacity, list->count + 1, sizeof *list->names, err);
-        char *name = good ? strndup(entry->d_name, length - 4) : NULL;
+        char *name = good ? strndup(entry->d_name, strlen(entry->d_name) - 4) : NULL;
         if (name)
             list->names[list->count++] = name;
         else if (good)
@@ -106,30 +111,35 @@ static bool unknown_profile(const struct settings_reader *reader, const char *se
         char near[512] = "";
         if (list.count)
             suggest_text(name, (const char *const *)list.names, list.count, near, sizeof near);
-        fail(err, STATUS_USAGE, "unknown profile \"%s\"%s%s", name, near,
+        fail(err, STATUS_USAGE, "unknown %s \"%s\"%s%s", section, name, near,
              list.count ? "" : ": no folder of profiles was found");
     }
     names_free(&list);
     return false;
 }
 
-/* The profile's file: a path beside the config or as given, or the first folder that has it. */
+/* A path beside the config, or as given. */
+static bool find_path(const struct settings_reader *reader, const char *name, char *path, struct error *err)
+{
+    const char *folder = *name == '/' ? "" : reader->folder;
+    int length = snprintf(path, PROFILE_PATH, "%s%s", folder, name);
+    if (length > 0 && length < PROFILE_PATH && is_file(path))
+        return true;
+    if (!*folder)
+        return fail(err, STATUS_USAGE, "no profile file \"%s\"", name);
+    length = snprintf(path, PROFILE_PATH, "%s", name);
+    return (length > 0 && length < PROFILE_PATH && is_file(path)) ||
+           fail(err, STATUS_USAGE, "no profile file \"%s\": tried %s%s and %s", name, folder, name, name);
+}
+
 bool profile_find(const struct settings_reader *reader, const char *section, const char *name, char *path,
                   struct error *err)
 {
-    const size_t size = PROFILE_PATH;
-    bool is_path = strchr(name, '/') != NULL;
-    if (is_path) {
-        int length = snprintf(path, size, "%s%s", *name == '/' ? "" : reader->folder, name);
-        if (length > 0 && (size_t)length < size && is_file(path))
-            return true;
-        length = snprintf(path, size, "%s", name);
-        return (length > 0 && (size_t)length < size && is_file(path)) ||
-               fail(err, STATUS_USAGE, "no profile file \"%s\"", name);
-    }
+    if (strchr(name, '/') || is_ini(name))
+        return find_path(reader, name, path, err);
     for (size_t i = 0; reader->profile_dirs && reader->profile_dirs[i]; i++) {
-        int length = snprintf(path, size, "%s/%ss/%s.ini", reader->profile_dirs[i], section, name);
-        if (length > 0 && (size_t)length < size && is_file(path))
+        int length = snprintf(path, PROFILE_PATH, "%s/%ss/%s.ini", reader->profile_dirs[i], section, name);
+        if (length > 0 && length < PROFILE_PATH && is_file(path))
             return true;
     }
     return unknown_profile(reader, section, name, err);
@@ -183,7 +193,7 @@ bool profile_read(const struct settings_reader *reader, const char *section, con
     if (!made || !copy || !stem)
         return fail(err, STATUS_IO, "out of memory");
     size_t length = strlen(stem);
-    if (length > 4 && strcmp(stem + length - 4, ".ini") == 0)
+    if (is_ini(stem))
         stem[length - 4] = '\0';
     if (length >= sizeof((struct device *)0)->name)
         return fail(err, STATUS_USAGE, "%s: the file's name is too long for the name of a %s", path, section);
@@ -201,43 +211,58 @@ bool profile_read(const struct settings_reader *reader, const char *section, con
 
 /* ---- One profile alone ---- */
 
-/* A run of that profile and no more, without the checks across keys. */
-static bool read_alone(struct experiment *experiment, const char *section, const char *name, const char *const *dirs,
-                       struct selection *selection, struct run_config *config, struct error *err)
+struct alone {
+    struct arena arena;
+    struct experiment experiment;
+    struct selection selection;
+    struct run_config config;
+    const struct profile *profile;
+    union option_value value;
+};
+
+/* A run of that profile and no more, without the checks across keys. The setting is made here and not read like one of
+ * a config: a path with a comma is no list, and errors name no key that nobody typed. */
+static bool read_alone(struct alone *alone, const char *section, const char *name, const char *const *dirs,
+                       struct error *err)
 {
-    struct setting *setting;
-    return experiment_start(experiment, "", dirs, err) &&
-           experiment_add(experiment, section, "profile", name, LEVEL_SET, NULL, 0, &setting, err) &&
-           (selection_make(experiment, 0, selection), selection_store(selection, config), true);
+    struct experiment *experiment = &alone->experiment;
+    char path[PROFILE_PATH];
+    *alone = (struct alone){.experiment.arena = &alone->arena};
+    if (!text_check(name, err))
+        return fail_in(err, "name of a %s", section);
+    if (!experiment_start(experiment, "", dirs, err) || !profile_find(&experiment->reader, section, name, path, err) ||
+        !profile_read(&experiment->reader, section, path, &alone->profile, err))
+        return false;
+    const struct option *option = setting_find(&experiment->reader, section, "profile", err);
+    must(option);
+    experiment->settings[experiment->setting_count++] = (struct setting){
+        .option = option, .level = LEVEL_SET, .count = 1, .values = &alone->value, .profiles = &alone->profile};
+    selection_make(experiment, 0, &alone->selection);
+    selection_store(&alone->selection, &alone->config);
+    return true;
 }
 
 bool profile_read_device(const char *name, const char *const *profile_dirs, struct device *device, struct error *err)
 {
-    struct arena arena = {0};
-    struct experiment experiment = {.arena = &arena};
-    struct selection selection;
-    struct run_config config;
-    bool good = read_alone(&experiment, "device", name, profile_dirs, &selection, &config, err) &&
-                finish_device(&selection, &config, err);
+    struct alone alone;
+    bool good =
+        read_alone(&alone, "device", name, profile_dirs, err) && finish_device(&alone.selection, &alone.config, err);
     if (good)
-        *device = config.device;
-    arena_free(&arena);
+        *device = alone.config.device;
+    arena_free(&alone.arena);
     return good;
 }
 
 bool profile_read_model(const char *name, const char *const *profile_dirs, struct shape *shape, char label[128],
                         struct error *err)
 {
-    struct arena arena = {0};
-    struct experiment experiment = {.arena = &arena};
-    struct selection selection;
-    struct run_config config;
-    bool good = read_alone(&experiment, "model", name, profile_dirs, &selection, &config, err) &&
-                finish_model(&selection, &config, err);
+    struct alone alone;
+    bool good =
+        read_alone(&alone, "model", name, profile_dirs, err) && finish_model(&alone.selection, &alone.config, err);
     if (good) {
-        *shape = config.model.shape;
-        snprintf(label, 128, "%s", config.model.name);
+        *shape = alone.config.model.shape;
+        snprintf(label, 128, "%s", alone.config.model.name);
     }
-    arena_free(&arena);
+    arena_free(&alone.arena);
     return good;
 }

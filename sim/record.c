@@ -74,7 +74,7 @@ const struct column replay_columns[] = {
     REPLAY(trace, COLUMN_TEXT, false, "trace file"),
     REPLAY(policy, COLUMN_TEXT, false, "composition of policies"),
     REPLAY(capacity, COLUMN_TEXT, false, "capacity as asked for"),
-    REPLAY(capacity_bytes, COLUMN_INTEGER, false, "capacity in bytes"),
+    REPLAY(capacity_bytes, COLUMN_INTEGER, true, "capacity in bytes; none where it counts blocks of several sizes"),
     REPLAY(accesses, COLUMN_INTEGER, false, "look-ups of a distinct block by a step: hits + misses"),
     REPLAY(hits, COLUMN_INTEGER, false, "accesses whose block was resident"),
     REPLAY(misses, COLUMN_INTEGER, false, "accesses whose block was absent"),

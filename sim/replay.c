@@ -7,7 +7,8 @@ struct replay {
     struct host host;
     const struct trace *trace;
     struct replay_result *out;
-    uint8_t *streamed; /* the running step reads the block without keeping it */
+    const struct policy_block *sizes; /* real ones, also where the host counts objects */
+    uint8_t *streamed;                /* the running step reads the block without keeping it */
     bool after_step;
 };
 
@@ -15,7 +16,7 @@ struct replay {
 static inline bool place(struct replay *r, block_id b, bool *kept, struct error *err)
 {
     struct host *host = &r->host;
-    *kept = !host_too_large(host, b);
+    *kept = !host_too_large(host, b) && host_admits(host, b);
     while (*kept && !r->after_step && !host_fits(host, b)) {
         block_id victim;
         bool unused;
@@ -25,7 +26,7 @@ static inline bool place(struct replay *r, block_id b, bool *kept, struct error 
         *kept = room == ROOM_MADE;
     }
     r->out->misses++;
-    r->out->bytes_read += host->blocks[b].bytes;
+    r->out->bytes_read += r->sizes[b].bytes;
     if (!*kept) {
         r->out->uncacheable++;
         return true;
@@ -39,7 +40,7 @@ static inline bool place(struct replay *r, block_id b, bool *kept, struct error 
 static inline bool access_block(struct replay *r, block_id b, bool *kept, struct error *err)
 {
     struct host *host = &r->host;
-    uint64_t bytes = host->blocks[b].bytes;
+    uint64_t bytes = r->sizes[b].bytes;
     r->out->bytes_accessed += bytes;
     if (host->state[b] & POLICY_RESIDENT) {
         r->out->bytes_hit += bytes;
@@ -104,24 +105,24 @@ static bool plain_steps(struct replay *r, const uint32_t *uses, uint32_t count, 
     const struct evict_ops ops = *r->host.evict;
     void *self = r->host.evict_self;
     uint8_t *state = r->host.state;
-    const struct policy_block *blocks = r->host.blocks;
+    const struct policy_block *blocks = r->host.blocks, *sizes = r->sizes;
     const uint64_t budget = view->budget_bytes, evictable = budget - view->pinned_bytes;
     uint64_t held = view->held_bytes, misses = 0, hit_bytes = 0, miss_bytes = 0, streamed = 0, evictions = 0;
     bool good = true;
     for (uint32_t i = 0; i < count; i++, view->step++) {
         block_id b = uses[i] & USE_BLOCK;
-        uint64_t bytes = blocks[b].bytes;
         if (state[b] & POLICY_RESIDENT) {
-            hit_bytes += bytes;
+            hit_bytes += sizes[b].bytes;
             if (ops.on_hit && !(state[b] & POLICY_PINNED))
                 ops.on_hit(self, view, b);
             continue;
         }
+        uint64_t bytes = blocks[b].bytes;
         misses++;
-        miss_bytes += bytes;
+        miss_bytes += sizes[b].bytes;
         if (ops.on_miss)
             ops.on_miss(self, view, b);
-        bool kept = bytes <= evictable;
+        bool kept = bytes <= evictable && (!ops.admit || ops.admit(self, view, b));
         while (kept && bytes > budget - held) {
             block_id victim = ops.victim(self, view, b);
             kept = victim != BLOCK_NONE;
@@ -177,29 +178,61 @@ static bool walk(struct replay *r, struct error *err)
     return true;
 }
 
+/* Blocks that take 1 each, for a capacity in objects, and the most that a step then names. */
+static bool count_objects(const struct replay_spec *spec, struct arena *arena, struct host_spec *host,
+                          struct error *err)
+{
+    uint32_t n = spec->model->block_count;
+    struct policy_block *units = arena_alloc(arena, n, sizeof *units);
+    if (!units)
+        return fail(err, STATUS_IO, "out of memory");
+    for (uint32_t b = 0; b < n; b++) {
+        units[b] = spec->model->policy_blocks[b];
+        units[b].bytes = 1;
+    }
+    host->blocks = units;
+    host->step_bytes_max = 0;
+    for (uint32_t s = 0; s < spec->trace->step_count; s++) {
+        uint64_t named = 0;
+        for (uint32_t u = trace_step_begin(spec->trace, s); u < trace_step_begin(spec->trace, s + 1); u++)
+            named += !(spec->trace->uses[u] & USE_AGAIN);
+        host->step_bytes_max = named > host->step_bytes_max ? named : host->step_bytes_max;
+    }
+    return true;
+}
+
 bool replay_run(const struct replay_spec *spec, struct arena *arena, struct replay_result *result, struct error *err)
 {
     if (!spec->evict.policy)
         return fail(err, STATUS_USAGE, "a replay needs an eviction policy");
     if (spec->capacity_bytes == 0)
         return fail(err, STATUS_USAGE, "the capacity is 0");
+    struct host_spec host = {
+        .model = spec->model,
+        .blocks = spec->model->policy_blocks,
+        .trace = spec->trace,
+        .budget_bytes = spec->capacity_bytes,
+        .step_bytes_max = spec->trace->step_bytes_max,
+        .evict = spec->evict,
+        .pin = spec->pin,
+    };
+    if (spec->by_objects && !count_objects(spec, arena, &host, err))
+        return false;
     struct replay_result sums = {0};
-    struct replay r = {.trace = spec->trace, .out = &sums, .after_step = spec->evict_when == EVICT_AFTER_STEP};
-    struct bound_part no_prefetch = {0};
-    if (!host_init(&r.host, spec->model, spec->trace, spec->capacity_bytes, &spec->evict, &spec->pin, &no_prefetch,
-                   arena, err))
+    struct replay r = {
+        .trace = spec->trace,
+        .out = &sums,
+        .sizes = spec->model->policy_blocks,
+        .after_step = spec->evict_when == EVICT_AFTER_STEP,
+    };
+    if (!host_init(&r.host, &host, arena, err))
         return false;
     r.streamed = arena_alloc(arena, spec->model->block_count, sizeof *r.streamed);
     if (!r.streamed)
         return fail(err, STATUS_IO, "out of memory");
-    block_id *pins;
-    uint32_t pin_count;
-    if (!host_plan_pins(&r.host, arena, &pins, &pin_count, err))
-        return false;
-    for (uint32_t i = 0; i < pin_count; i++) {
-        host_reserve(&r.host, pins[i], POLICY_RESIDENT | POLICY_PINNED);
-        r.host.view.pinned_bytes += r.host.blocks[pins[i]].bytes;
-        sums.bytes_read += r.host.blocks[pins[i]].bytes;
+    for (uint32_t i = 0; i < r.host.pin_count; i++) {
+        host_reserve(&r.host, r.host.pins[i], POLICY_RESIDENT | POLICY_PINNED);
+        sums.bytes_read += r.sizes[r.host.pins[i]].bytes;
     }
     if (!walk(&r, err))
         return false;

@@ -8,7 +8,8 @@
 struct replay_spec {
     const struct model *model;
     const struct trace *trace;
-    uint64_t capacity_bytes;
+    uint64_t capacity_bytes; /* with by_objects: a number of blocks */
+    bool by_objects;         /* every block takes 1 of the capacity, whatever its size; bytes are still counted */
     enum evict_when evict_when;
     struct bound_part evict, pin; /* pinned blocks are read once, before the first step */
 };

@@ -33,7 +33,8 @@ struct read_part {
 
 struct command {
     struct read_part read;
-    uint64_t bytes;
+    uint64_t bytes; /* 0: the slot is free */
+    int64_t link_start_ns, link_end_ns;
 };
 
 /* Compute cost in 2^-20 ns: max(a + c * b, m + c * n) at a context of c tokens. */
@@ -59,13 +60,15 @@ struct run_state {
     int64_t now_ns;
     struct error *err;
     bool failed, killed;
+    bool cut_token; /* a kill came within a token: it has a row, but does not count */
     enum phase phase;
 
     /* Loads. */
     struct load *loads;
     uint8_t *role;
-    bool *computed;       /* overlap = blocks: by position in the step */
-    uint64_t *load_bytes; /* what one load of a block reads, alignment included */
+    bool *computed;         /* overlap = blocks: by position in the step */
+    uint64_t *bytes_before; /* overlap = blocks: sizes of the step's blocks before that position */
+    uint64_t *load_bytes;   /* what one load of a block reads, alignment included */
     struct command *commands;
     uint16_t *free_slots;
     uint32_t command_limit, free_slot_count;
@@ -127,7 +130,10 @@ bool plan_init(struct run_state *run, struct arena *arena);
 /* Sets a class of the ledger; may kill the run. */
 void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes);
 
-/* Rows of the time series up to time_ns; fails the run past the end of virtual time. */
+/* The state of memory and flash at time_ns, when nothing happens between now and then. */
+struct sample_numbers run_state_at(const struct run_state *run, int64_t time_ns);
+
+/* Rows of the time series for all moments before time_ns; fails the run past the end of virtual time. */
 void run_sample(struct run_state *run, int64_t time_ns);
 
 static inline void run_move_to(struct run_state *run, int64_t time_ns)
@@ -135,6 +141,7 @@ static inline void run_move_to(struct run_state *run, int64_t time_ns)
     if (time_ns > run->sampler.next_ns)
         run_sample(run, time_ns);
     run->now_ns = time_ns;
+    run->host.view.now_ns = time_ns;
 }
 
 #endif

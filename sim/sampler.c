@@ -20,18 +20,16 @@ static void thin(struct sampler *sampler)
     sampler->next_ns = (int64_t)sampler->count * sampler->interval_ns;
 }
 
-void sampler_take(struct sampler *sampler, const struct sample_numbers *state, int64_t until_ns)
+void sampler_put(struct sampler *sampler, const struct sample_numbers *row)
 {
-    while (sampler->next_ns < until_ns) {
-        if (sampler->count == SAMPLES_MAX - 1) {
-            thin(sampler);
-            continue;
-        }
-        sampler->rows[sampler->count] = *state;
-        sampler->rows[sampler->count].time_ns = sampler->next_ns;
-        sampler->count++;
-        sampler->next_ns += sampler->interval_ns;
+    if (sampler->count == SAMPLES_MAX - 1) {
+        thin(sampler);
+        return;
     }
+    sampler->rows[sampler->count] = *row;
+    sampler->rows[sampler->count].time_ns = sampler->next_ns;
+    sampler->count++;
+    sampler->next_ns += sampler->interval_ns;
 }
 
 void sampler_end(struct sampler *sampler, const struct sample_numbers *state, int64_t now_ns)

@@ -15,9 +15,9 @@ struct sampler {
 
 bool sampler_init(struct sampler *sampler, struct arena *arena);
 
-/* Rows for all moments up to, but without, until_ns; `state` holds what was true in between (its time is ignored). Call
- * only when sampler->next_ns < until_ns. */
-void sampler_take(struct sampler *sampler, const struct sample_numbers *state, int64_t until_ns);
+/* The row of the moment sampler->next_ns; moves next_ns on. When the table is full, it is thinned instead, which may
+ * leave that moment without a row: ask again as long as next_ns is due. */
+void sampler_put(struct sampler *sampler, const struct sample_numbers *row);
 
 /* The row of the end. */
 void sampler_end(struct sampler *sampler, const struct sample_numbers *state, int64_t now_ns);

@@ -54,8 +54,9 @@ const struct option *setting_find(const struct settings_reader *reader, const ch
  * resolves paths. Errors with the place. */
 bool setting_read(const struct settings_reader *reader, const char *text, struct setting *setting, struct error *err);
 
-/* The file of a profile named by name or path: into path[PROFILE_PATH]. STATUS_USAGE with the nearest name, without the
- * place of the key that names it. */
+/* The file of a profile named by name or path: into path[PROFILE_PATH]. What contains '/' or ends in ".ini" is a path,
+ * from the config's folder or as given; a name is looked for in the folders of profiles. STATUS_USAGE with the nearest
+ * name or the paths tried, without the place of the key that names it. */
 enum { PROFILE_PATH = 4096 + 64 };
 bool profile_find(const struct settings_reader *reader, const char *section, const char *name, char *path,
                   struct error *err);

@@ -1,12 +1,14 @@
 /* The format `csv`: a line of column names in any order, then one use of a block a line (RFC 4180).
  *
- *   block       a block of the model (name or id), or without a model any name
- *   bytes       its size: needed without a model, at least where the block appears first, and always the same
- *   step        a number: lines with the same number one after the other are one step; without it each line is a step
- *   token       a number that does not decrease: when it changes, a token begins
- *   phase       prefill, decode (also when empty), or idle: a pause before the next token, as long as compute_ns,
- * without a block. Needs the column token compute_ns  what the step computes; the lines of a step add up; without it by
- * the roofline layer,kind  of the block, where it appears first; with a model they are the model's
+ * - block: a block of the model (name or id), or without a model any name.
+ * - bytes: its size. Needed without a model, at least where the block appears first, and always the same.
+ * - step: a number that does not decrease within a token. Lines with the same number are one step; without the column
+ *   each line is a step.
+ * - token: a number that does not decrease. When it changes, a token begins.
+ * - phase: prefill, decode (also when empty), or idle: a pause before the next token, as long as compute_ns, without a
+ *   block. Without the column token, each stretch of lines of one phase is a token, and a pause ends a stretch.
+ * - compute_ns: what the step computes; the lines of a step add up. Without it by the roofline.
+ * - layer, kind: of the block, where it appears first; with a model they are the model's.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -68,8 +70,6 @@ static bool check_columns(const struct reading *reading, const struct csv *csv, 
 {
     if (!has(csv, COL_BLOCK))
         return fail(err, STATUS_INPUT, "no column \"block\": expected it among the names of the columns");
-    if (has(csv, COL_PHASE) && !has(csv, COL_TOKEN))
-        return fail(err, STATUS_INPUT, "a column \"phase\" needs a column \"token\"");
     if (!has(csv, COL_BYTES) && reading->input->model == NULL && !reading->input->sparse_ids)
         return fail(err, STATUS_USAGE, "no column \"bytes\": expected it, or a [model] that has these blocks");
     return true;
@@ -98,9 +98,10 @@ static bool read_header(struct reading *reading, struct csv *csv, struct error *
     }
     csv->has_header = true;
     csv->blocks.sized = has(csv, COL_BYTES);
-    reading->builder->trace->counts_tokens = has(csv, COL_TOKEN);
+    reading->builder->trace->counts_tokens = has(csv, COL_TOKEN) || has(csv, COL_PHASE);
     reading->has_bytes = has(csv, COL_BYTES) || reading->input->model != NULL;
-    return check_columns(reading, csv, err) && (has(csv, COL_TOKEN) || reader_open_unmarked(reading, err));
+    return check_columns(reading, csv, err) &&
+           (reading->builder->trace->counts_tokens || reader_open_unmarked(reading, err));
 }
 
 static bool read_phase(const struct csv *csv, enum phase *phase, struct error *err)
@@ -131,14 +132,24 @@ static bool add_pause(struct csv *csv, struct error *err)
     return true;
 }
 
+/* The token of a line: the number in its column, else one more wherever a stretch of one phase begins. */
+static bool token_of(const struct csv *csv, enum phase phase, uint64_t *token, struct error *err)
+{
+    if (has(csv, COL_TOKEN))
+        return number(csv, COL_TOKEN, UINT32_MAX - 1, token, err);
+    const bool goes_on = csv->any_token && phase == csv->phase && !csv->paused;
+    *token = goes_on ? csv->token : csv->tokens;
+    return true;
+}
+
 /* Begins a token where the number changes. */
 static bool follow_token(struct reading *reading, struct csv *csv, enum phase phase, bool *begun, struct error *err)
 {
     uint64_t token;
     *begun = false;
-    if (!has(csv, COL_TOKEN))
+    if (!reading->builder->trace->counts_tokens)
         return true;
-    if (!number(csv, COL_TOKEN, UINT32_MAX - 1, &token, err))
+    if (!token_of(csv, phase, &token, err))
         return false;
     if (csv->any_token && token < csv->token)
         return fail(err, STATUS_INPUT,
@@ -167,8 +178,15 @@ static bool follow_step(struct reading *reading, struct csv *csv, bool token_beg
     uint64_t step = 0;
     if (has(csv, COL_STEP) && !number(csv, COL_STEP, UINT64_MAX, &step, err))
         return false;
-    if (csv->any_step && has(csv, COL_STEP) && step == csv->step && !token_begun)
-        return true;
+    if (csv->any_step && has(csv, COL_STEP) && !token_begun) {
+        /* Lines out of order would silently become other steps than those that were meant. */
+        if (step < csv->step)
+            return fail(err, STATUS_INPUT,
+                        "step %" PRIu64 " behind step %" PRIu64 ": expected numbers that do not decrease%s", step,
+                        csv->step, reading->builder->trace->counts_tokens ? " within a token" : "");
+        if (step == csv->step)
+            return true;
+    }
     csv->any_step = true;
     csv->step = step;
     if (!trace_add_step(reading->builder, 0, err))

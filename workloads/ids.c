@@ -8,21 +8,38 @@
 #include "workloads/reader.h"
 
 enum place { LINE_START, IN_NUMBER, LINE_END };
+enum { SHOWN = 40 }; /* bytes of a line that an error quotes */
 
 struct cursor {
     struct reading *reading;
     enum place place;
     uint64_t number; /* IN_NUMBER */
     uint64_t line;   /* from 1 */
+    size_t kept;     /* the line's bytes in earlier chunks, as many as an error may quote */
+    char head[SHOWN];
 };
 
-static bool misplaced(const struct cursor *cursor, const char *c, const char *end, const char *expected,
-                      struct error *err)
+/* Keeps what the line at hand has in this chunk, for an error in the next. */
+static void keep_head(struct cursor *cursor, const char *line, const char *end)
 {
-    const char *newline = memchr(c, '\n', (size_t)(end - c));
-    const size_t length = (size_t)((newline != NULL ? newline : end) - c);
+    const size_t room = SHOWN - cursor->kept, length = (size_t)(end - line);
+    const size_t more = length < room ? length : room;
+    memcpy(cursor->head + cursor->kept, line, more);
+    cursor->kept += more;
+}
+
+/* The line at hand begins at `line` in this chunk, or in an earlier one. It is quoted without blanks at its ends. */
+static bool misplaced(struct cursor *cursor, const char *line, const char *end, const char *expected, struct error *err)
+{
+    const char *newline = memchr(line, '\n', (size_t)(end - line));
+    keep_head(cursor, line, newline != NULL ? newline : end);
+    const char *text = cursor->head, *last = text + cursor->kept;
+    while (text < last && is_blank(*text))
+        text++;
+    while (last > text && (is_blank(last[-1]) || last[-1] == '\r'))
+        last--;
     return fail(err, STATUS_INPUT, "%s:%" PRIu64 ": found \"%.*s\", expected %s", cursor->reading->input->path,
-                cursor->line, (int)(length < 40 ? length : 40), c, expected);
+                cursor->line, (int)(last - text), text, expected);
 }
 
 static bool end_number(struct cursor *cursor, struct error *err)
@@ -49,6 +66,7 @@ static const char *take_digits(struct cursor *cursor, const char *c, const char 
 
 static bool take_chunk(struct cursor *cursor, const char *c, const char *end, struct error *err)
 {
+    const char *line = c;
     while (c < end) {
         if (*c >= '0' && *c <= '9' && cursor->place != LINE_END) {
             if (cursor->place == LINE_START)
@@ -56,31 +74,35 @@ static bool take_chunk(struct cursor *cursor, const char *c, const char *end, st
             cursor->place = IN_NUMBER;
             const char *behind = take_digits(cursor, c, end);
             if (behind == NULL)
-                return misplaced(cursor, c, end, "a block id below 2^64", err);
+                return misplaced(cursor, line, end, "a block id below 2^64", err);
             c = behind;
             continue;
         }
+        const bool separator = *c == '*' && cursor->place == LINE_START;
+        if (*c != '\n' && *c != '\r' && !is_blank(*c) && !separator)
+            return misplaced(cursor, line, end, "one block id a line, a decimal number", err);
         if (cursor->place == IN_NUMBER && !end_number(cursor, err))
             return false;
-        if (*c == '\n') {
+        c++;
+        if (c[-1] == '\n') {
             cursor->line++;
             cursor->place = LINE_START;
-        } else if (*c == '*' && cursor->place == LINE_START) {
+            cursor->kept = 0;
+            line = c;
+        } else if (separator) {
             cursor->place = LINE_END;
-        } else if (!is_blank(*c) && *c != '\r') {
-            return misplaced(cursor, c, end, "one block id a line, a decimal number", err);
         }
-        c++;
     }
+    keep_head(cursor, line, end);
     return true;
 }
 
-static bool take_stream(struct cursor *cursor, struct stream *stream, struct error *err)
+static bool take_stream(struct cursor *cursor, struct error *err)
 {
     const char *data;
     size_t size;
     for (bool first = true;; first = false) {
-        if (!stream_next(stream, &data, &size, err))
+        if (!stream_next(cursor->reading->stream, &data, &size, err))
             return false;
         if (size == 0)
             return cursor->place != IN_NUMBER || end_number(cursor, err);
@@ -92,14 +114,9 @@ static bool take_stream(struct cursor *cursor, struct stream *stream, struct err
 
 bool ids_read(struct reading *reading, struct error *err)
 {
-    struct stream *stream;
     struct cursor cursor = {.reading = reading, .line = 1};
-    if (!reader_needs_model(reading, "ids", err) || !reader_open_unmarked(reading, err) ||
-        !stream_open(reading->input->path, &stream, err))
-        return false;
-    const bool ok = take_stream(&cursor, stream, err);
-    stream_close(stream);
-    return ok && reader_build_numbered(reading, err);
+    return reader_needs_model(reading, "ids", err) && reader_open_unmarked(reading, err) && take_stream(&cursor, err) &&
+           reader_build_numbered(reading, err);
 }
 
 bool ids_matches(const char *head, size_t size)

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 void model_start(struct model *model, const char *name, const char *quant)
 {
@@ -44,9 +45,15 @@ static bool check_name(const char *name, size_t length, struct error *err)
     if (length == 0 || length > MODEL_BLOCK_NAME_MAX)
         return fail(err, STATUS_INPUT, "block name \"%.80s\" has %zu bytes: expected 1 to %d", name, length,
                     MODEL_BLOCK_NAME_MAX);
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
+    for (const char *c = name; *c != '\0';) {
+        uint32_t code;
+        const size_t size = utf8_character(c, &code);
+        if (size == 0)
+            return fail(err, STATUS_INPUT, "block name \"%s\": byte %zu is not UTF-8", name, (size_t)(c - name) + 1);
+        if (utf8_is_control(code))
             return fail(err, STATUS_INPUT, "block name \"%s\" holds a control character", name);
+        c += size;
+    }
     return true;
 }
 

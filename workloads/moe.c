@@ -13,11 +13,13 @@
 /* The choices of one layer, token after token. Experts are numbers 0 .. experts-1 of the layer. */
 struct chooser {
     struct rng rng;
-    struct zipf zipf;
+    struct zipf popularity; /* of ranks; those of chosen experts are taken */
+    struct zipf slots;      /* of the token before, all alike; those with chosen experts are taken */
     uint32_t top_k, sticky_ppm;
     bool started;
-    uint32_t *expert_of, *rank_of;     /* the random order, and back */
-    uint32_t *chosen, *before, *ranks; /* top_k each: this token's, the last one's, the chosen ranks ascending */
+    uint32_t *expert_of, *rank_of; /* the random order, and back */
+    uint32_t *slot_of;             /* by expert: its slot of the token before + 1, or 0 */
+    uint32_t *chosen, *before;     /* top_k each: this token's, the last one's */
     uint32_t chosen_count;
 };
 
@@ -29,22 +31,23 @@ struct moe {
 
 static void chooser_free(struct chooser *chooser)
 {
-    zipf_free(&chooser->zipf);
+    zipf_free(&chooser->popularity);
+    zipf_free(&chooser->slots);
     free(chooser->expert_of); /* one allocation for all five arrays */
 }
 
 static bool chooser_init(struct chooser *chooser, const struct workload_spec *spec, uint32_t experts, uint32_t top_k,
                          uint32_t layer, struct error *err)
 {
-    if (!zipf_init(&chooser->zipf, experts, spec->zipf_ppm, err))
+    if (!zipf_init(&chooser->popularity, experts, spec->zipf_ppm, err) || !zipf_init(&chooser->slots, top_k, 0, err))
         return false;
-    chooser->expert_of = calloc(2 * (size_t)experts + 3 * (size_t)top_k, sizeof *chooser->expert_of);
+    chooser->expert_of = calloc(3 * (size_t)experts + 2 * (size_t)top_k, sizeof *chooser->expert_of);
     if (chooser->expert_of == NULL)
         return fail(err, STATUS_IO, "out of memory: %" PRIu32 " experts", experts);
     chooser->rank_of = chooser->expert_of + experts;
-    chooser->chosen = chooser->rank_of + experts;
+    chooser->slot_of = chooser->rank_of + experts;
+    chooser->chosen = chooser->slot_of + experts;
     chooser->before = chooser->chosen + top_k;
-    chooser->ranks = chooser->before + top_k;
     chooser->top_k = top_k;
     chooser->sticky_ppm = spec->sticky_ppm;
     rng_seed(&chooser->rng, spec->seed, layer);
@@ -59,56 +62,54 @@ static bool chooser_init(struct chooser *chooser, const struct workload_spec *sp
     return true;
 }
 
-static bool is_chosen(const struct chooser *chooser, uint32_t expert)
-{
-    for (uint32_t i = 0; i < chooser->chosen_count; i++)
-        if (chooser->chosen[i] == expert)
-            return true;
-    return false;
-}
-
 static void take(struct chooser *chooser, uint32_t expert)
 {
-    const uint32_t rank = chooser->rank_of[expert];
-    uint32_t i = chooser->chosen_count;
-    for (; i > 0 && chooser->ranks[i - 1] > rank; i--)
-        chooser->ranks[i] = chooser->ranks[i - 1];
-    chooser->ranks[i] = rank;
+    zipf_take(&chooser->popularity, chooser->rank_of[expert]);
+    if (chooser->slot_of[expert] != 0)
+        zipf_take(&chooser->slots, chooser->slot_of[expert] - 1);
     chooser->chosen[chooser->chosen_count++] = expert;
 }
 
 /* One of the last token's experts that this one has not chosen yet; false when there is none. */
 static bool keep_one(struct chooser *chooser)
 {
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < chooser->top_k; i++)
-        left += !is_chosen(chooser, chooser->before[i]);
+    const uint64_t weight = zipf_weight(&chooser->slots, 0); /* of each slot */
+    const uint64_t left = chooser->slots.left / weight;
     if (left == 0)
         return false;
-    uint32_t nth = (uint32_t)rng_below(&chooser->rng, left);
-    for (uint32_t i = 0;; i++) {
-        if (is_chosen(chooser, chooser->before[i]))
-            continue;
-        if (nth-- == 0) {
-            take(chooser, chooser->before[i]);
-            return true;
-        }
+    take(chooser, chooser->before[zipf_at(&chooser->slots, rng_below(&chooser->rng, left) * weight)]);
+    return true;
+}
+
+/* Nothing is chosen, and what was chosen is the token before. */
+static void next_token(struct chooser *chooser)
+{
+    for (uint32_t i = 0; i < chooser->chosen_count; i++) {
+        const uint32_t expert = chooser->chosen[i];
+        zipf_put_back(&chooser->popularity, chooser->rank_of[expert]);
+        if (chooser->slot_of[expert] != 0)
+            zipf_put_back(&chooser->slots, chooser->slot_of[expert] - 1);
     }
+    uint32_t *last = chooser->before;
+    chooser->before = chooser->chosen;
+    chooser->chosen = last;
+    if (chooser->started)
+        for (uint32_t i = 0; i < chooser->top_k; i++)
+            chooser->slot_of[last[i]] = 0;
+    for (uint32_t i = 0; i < chooser->chosen_count; i++)
+        chooser->slot_of[chooser->before[i]] = i + 1;
+    chooser->chosen_count = 0;
 }
 
 /* Fills chooser->chosen for the next token. */
 static void choose(struct chooser *chooser)
 {
-    uint32_t *last = chooser->before;
-    chooser->before = chooser->chosen;
-    chooser->chosen = last;
-    chooser->chosen_count = 0;
+    next_token(chooser);
     while (chooser->chosen_count < chooser->top_k) {
         const bool sticks = chooser->started && rng_below(&chooser->rng, 1000000) < chooser->sticky_ppm;
         if (sticks && keep_one(chooser))
             continue;
-        const uint32_t rank = zipf_draw(&chooser->zipf, &chooser->rng, chooser->ranks, chooser->chosen_count);
-        take(chooser, chooser->expert_of[rank]);
+        take(chooser, chooser->expert_of[zipf_draw(&chooser->popularity, &chooser->rng)]);
     }
     chooser->started = true;
 }

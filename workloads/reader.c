@@ -162,7 +162,7 @@ bool reader_each_line(struct reading *reading,
     char *line;
     size_t length;
     uint64_t number;
-    if (!lines_open(reading->input->path, &lines, err))
+    if (!lines_open(reading->stream, &lines, err))
         return false;
     bool ok = true;
     while (ok && (ok = lines_next(lines, &line, &length, &number, err)) && line != NULL) {

@@ -49,8 +49,11 @@ static bool sum_token(struct trace *trace, const struct model *model, uint32_t s
     const struct segment *segment = &trace->segments[s];
     for (uint32_t step = segment->first_step; step < segment->first_step + segment->step_count; step++) {
         const uint32_t end = trace_step_begin(trace, step + 1);
+        const uint32_t begin = trace_step_begin(trace, step);
         uint64_t step_bytes = 0;
-        for (uint32_t u = trace_step_begin(trace, step); u < end; u++) {
+        if (end - begin > trace->step_uses_max)
+            trace->step_uses_max = end - begin;
+        for (uint32_t u = begin; u < end; u++) {
             const uint32_t b = trace->uses[u] & USE_BLOCK;
             if (b >= trace->block_count)
                 return fail(err, STATUS_INPUT, "block %" PRIu32 ": the model has blocks 0 to %" PRIu32, b,
@@ -109,6 +112,7 @@ bool trace_fill_sums(struct trace *trace, const struct model *model, struct erro
         return fail(err, STATUS_INPUT, "the trace is empty: it names no block");
     trace->block_count = model->block_count;
     trace->access_count = trace->token_count = trace->accessed_bytes = 0;
+    trace->step_uses_max = 0;
     trace->step_bytes_max = trace->cycle_bytes = trace->working_set_bytes = 0;
     uint32_t *last_segment = calloc(model->block_count, sizeof *last_segment);
     if (last_segment == NULL)

@@ -61,6 +61,7 @@ struct trace {
     uint64_t access_count; /* first uses, over all repetitions */
     uint64_t token_count;  /* over all segments */
     uint64_t accessed_bytes;
+    uint32_t step_uses_max;  /* most uses that one step has, repeated ones included */
     uint64_t step_bytes_max; /* largest sum of distinct block sizes of one step */
     uint64_t
         cycle_bytes; /* largest sum of distinct block sizes of one token of a decode segment (of all, without one) */

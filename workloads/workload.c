@@ -16,7 +16,7 @@ static const struct trace_reader readers[] = {
     {"passes", "a token a line: the decimal ids of its blocks in order, each a step", passes_matches, passes_read},
     {"ids", "one decimal block id a line, each a step", ids_matches, ids_read},
 };
-enum { READERS = sizeof readers / sizeof readers[0], HEAD_BYTES = 4096 };
+enum { READERS = sizeof readers / sizeof readers[0], HEAD_BYTES = 4096, LOOK_BYTES = 1 << 20 };
 
 const struct trace_reader *trace_readers(size_t *count)
 {
@@ -39,52 +39,76 @@ static bool reader_by_name(const char *name, const struct trace_reader **reader,
                 suggest_text(name, names, READERS + 1, near, sizeof near));
 }
 
-/* The first bytes of a file, decompressed, without a BOM, NUL-terminated. */
-static bool read_head(const char *path, char head[HEAD_BYTES + 1], size_t *size, struct error *err)
+/* Whether text has more than blanks and "*", and where the first such line begins and what its number is. */
+static bool find_content(const char *text, size_t size, size_t *begin, uint64_t *line)
 {
-    struct stream *stream;
-    const char *data;
-    size_t chunk = 1;
-    *size = 0;
-    if (!stream_open(path, &stream, err))
-        return false;
-    bool ok = true;
-    while (*size < HEAD_BYTES && chunk > 0 && (ok = stream_next(stream, &data, &chunk, err))) {
-        const size_t taken = chunk < HEAD_BYTES - *size ? chunk : HEAD_BYTES - *size;
-        memcpy(head + *size, data, taken);
-        *size += taken;
+    *begin = 0;
+    *line = 1;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '\n') {
+            *begin = i + 1;
+            ++*line;
+        } else if (!is_blank(text[i]) && text[i] != '\r' && text[i] != '*') {
+            return true;
+        }
     }
-    stream_close(stream);
-    if (*size >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0) {
-        *size -= 3;
-        memmove(head, head + 3, *size);
-    }
-    head[*size] = '\0';
-    return ok;
+    return false;
 }
 
-static bool reader_by_content(const char *path, const struct trace_reader **reader, struct error *err)
+/* The first bytes of a stream that tell its format: from the first line with content, without a BOM, NUL-terminated.
+ * *size is 0 where there is no content as far as we look; *ended tells whether that is the end. */
+static bool read_head(struct stream *stream, char head[HEAD_BYTES + 1], size_t *size, uint64_t *line, bool *ended,
+                      struct error *err)
+{
+    for (size_t wanted = HEAD_BYTES;; wanted *= 2) {
+        const char *data;
+        size_t begin;
+        if (!stream_peek(stream, wanted, &data, size, err))
+            return false;
+        *ended = *size < wanted;
+        const size_t mark = *size >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+        const bool found = find_content(data + mark, *size - mark, &begin, line);
+        *size = found ? *size - mark - begin : 0;
+        if ((found && *size >= HEAD_BYTES) || *ended || wanted >= LOOK_BYTES) {
+            *size = *size < HEAD_BYTES ? *size : HEAD_BYTES;
+            memcpy(head, data + mark + begin, *size);
+            head[*size] = '\0';
+            return true;
+        }
+    }
+}
+
+static bool reader_by_content(struct stream *stream, const struct trace_reader **reader, struct error *err)
 {
     char head[HEAD_BYTES + 1];
     size_t size;
-    if (!read_head(path, head, &size, err))
+    uint64_t line;
+    bool ended;
+    if (!read_head(stream, head, &size, &line, &ended, err))
         return false;
-    if (head[strspn(head, " \t\r\n*")] == '\0' && strlen(head) == size)
-        return fail(err, STATUS_INPUT, "%s: the trace is empty: it names no block", path);
+    if (size == 0 && !ended) /* only ids have such separators */
+        return reader_by_name("ids", reader, err);
+    if (size == 0)
+        return fail(err, STATUS_INPUT, "%s: the trace is empty: it names no block", stream_path(stream));
     for (size_t i = 0; i < READERS; i++)
         if (readers[i].matches(head, size)) {
             *reader = &readers[i];
             return true;
         }
-    uint64_t line = 1;
-    const char *text = head + strspn(head, " \t\r\n*");
-    for (const char *c = head; c < text; c++)
-        line += *c == '\n';
+    const char *text = head + strspn(head, " \t\r*");
     head[(text - head) + (ptrdiff_t)strcspn(text, "\r\n")] = '\0';
     return fail(err, STATUS_INPUT,
                 "%s:%" PRIu64 ": \"%.40s\" begins no known format: expected a block id (ids), ids with blanks between "
                 "(passes), names of columns with \"block\" (csv) or \"# route_trace v1\" (route)",
-                path, line, text);
+                stream_path(stream), line, text);
+}
+
+/* What the config says alone is not a fault of an input. */
+static bool blame_config(struct error *err)
+{
+    if (err->code == STATUS_INPUT)
+        err->code = STATUS_USAGE;
+    return false;
 }
 
 /* What is left to do when a reader has added all steps. */
@@ -93,11 +117,11 @@ static bool finish_reading(struct reading *reading, struct error *err)
     const struct workload_spec *spec = reading->input->spec;
     const struct model *model = reading->input->model != NULL ? reading->input->model : reading->own_model;
     struct trace *trace = reading->builder->trace;
-    const char *place = reading->input->path != NULL ? reading->input->path : "sequence";
+    const char *place = reading->input->path != NULL ? reading->input->path : "the sequence";
     if (!trace->counts_tokens && (spec->compute_per_token_ns >= 0 || spec->prompt_compute_ns >= 0))
         return fail(
             err, STATUS_USAGE,
-            "compute_per_token and prompt_compute need a trace that marks tokens, and %s does not: expected auto",
+            "compute_per_token and prompt_compute need a trace that marks tokens, and %s does not: expected roofline",
             place);
     for (uint32_t s = 0; s < trace->segment_count && trace->counts_tokens; s++)
         if (!work_activation_bytes(model, trace->segments[s].context_growth, &trace->segments[s].activation_bytes, err))
@@ -106,16 +130,20 @@ static bool finish_reading(struct reading *reading, struct error *err)
                                      .prompt_ns = spec->prompt_compute_ns,
                                      .token_ns = spec->compute_per_token_ns,
                                      .has_bytes = reading->has_bytes};
-    return (work_attach(reading->builder, model, &times, err) && trace_finish(reading->builder, model, err)) ||
-           fail_in(err, "%s", place);
+    if (work_attach(reading->builder, model, &times, err) && trace_finish(reading->builder, model, err))
+        return true;
+    if (reading->input->model != NULL) /* sums of its sizes */
+        (void)blame_config(err);
+    return fail_in(err, "%s", place);
 }
 
-/* Reads a file with a reader, or where it is NULL the sequence of the spec. */
-static bool read_with(const struct trace_reader *reader, const struct reader_input *input, struct trace *trace,
-                      struct model *own_model, bool *has_own_model, bool *has_bytes, struct error *err)
+/* Reads a stream with a reader, or where they are NULL the sequence of the spec. */
+static bool read_with(const struct trace_reader *reader, struct stream *stream, const struct reader_input *input,
+                      struct trace *trace, struct model *own_model, bool *has_own_model, bool *has_bytes,
+                      struct error *err)
 {
     struct trace_builder builder;
-    struct reading reading = {.input = input, .builder = &builder, .own_model = own_model};
+    struct reading reading = {.input = input, .stream = stream, .builder = &builder, .own_model = own_model};
     const char *name = reader != NULL ? reader_file_name(input->path) : "sequence";
     const bool ok =
         trace_start(&builder, trace, name, err) &&
@@ -135,10 +163,20 @@ static bool read_with(const struct trace_reader *reader, const struct reader_inp
     return false;
 }
 
-static bool find_reader(const char *path, const char *format, const struct trace_reader **reader, struct error *err)
+/* Opens the file once: what is read from a pipe to find its format does not come again. */
+static bool read_file(const char *path, const char *format, struct reader_input *input, struct trace *trace,
+                      struct model *own_model, bool *has_own_model, bool *has_bytes, struct error *err)
 {
-    return format == NULL || strcmp(format, "auto") == 0 ? reader_by_content(path, reader, err)
-                                                         : reader_by_name(format, reader, err);
+    const bool by_content = format == NULL || strcmp(format, "auto") == 0;
+    const struct trace_reader *reader;
+    struct stream *stream;
+    if ((!by_content && !reader_by_name(format, &reader, err)) || !stream_open(path, &stream, err))
+        return false;
+    input->path = stream_path(stream);
+    const bool ok = (!by_content || reader_by_content(stream, &reader, err)) &&
+                    read_with(reader, stream, input, trace, own_model, has_own_model, has_bytes, err);
+    stream_close(stream);
+    return ok;
 }
 
 bool workload_compile(const struct workload_spec *spec, const struct model *model, struct trace *trace,
@@ -146,17 +184,17 @@ bool workload_compile(const struct workload_spec *spec, const struct model *mode
 {
     *has_own_model = false;
     if (spec->kind == WORKLOAD_DENSE)
-        return workload_dense(spec, model, trace, err);
+        return workload_dense(spec, model, trace, err) || blame_config(err);
     if (spec->kind == WORKLOAD_MOE)
-        return workload_moe(spec, model, trace, err);
+        return workload_moe(spec, model, trace, err) || blame_config(err);
     if ((spec->trace != NULL) == (spec->sequence != NULL))
         return fail(err, STATUS_USAGE, "kind = trace: expected either trace (a file) or sequence (block names)%s",
                     spec->trace != NULL ? ", not both" : "");
-    const struct reader_input input = {.path = spec->trace, .model = model, .spec = spec};
-    const struct trace_reader *reader = NULL;
+    struct reader_input input = {.model = model, .spec = spec};
     bool has_bytes;
-    return (spec->trace == NULL || find_reader(spec->trace, spec->format, &reader, err)) &&
-           read_with(reader, &input, trace, own_model, has_own_model, &has_bytes, err);
+    return spec->trace != NULL
+               ? read_file(spec->trace, spec->format, &input, trace, own_model, has_own_model, &has_bytes, err)
+               : read_with(NULL, NULL, &input, trace, own_model, has_own_model, &has_bytes, err);
 }
 
 bool trace_read_alone(const char *path, const char *format, struct trace *trace, struct model *own_model,
@@ -167,9 +205,7 @@ bool trace_read_alone(const char *path, const char *format, struct trace *trace,
                                        .compute_per_token_ns = -1,
                                        .prompt_compute_ns = -1,
                                        .foresee = FORESEE_AUTO};
-    const struct reader_input input = {.path = path, .sparse_ids = true, .spec = &spec};
-    const struct trace_reader *reader;
+    struct reader_input input = {.sparse_ids = true, .spec = &spec};
     bool has_own_model;
-    return find_reader(path, format, &reader, err) &&
-           read_with(reader, &input, trace, own_model, &has_own_model, has_bytes, err);
+    return read_file(path, format, &input, trace, own_model, &has_own_model, has_bytes, err);
 }

@@ -46,7 +46,7 @@ bool trace_read_alone(const char *path, const char *format, struct trace *trace,
 
 /* ---- Readers ---- */
 struct reader_input {
-    const char *path;
+    const char *path;          /* as messages name it */
     const struct model *model; /* NULL: the reader builds own_model */
     bool sparse_ids;           /* replay: map any ids to dense ones, unit sizes where there are none */
     const struct workload_spec *spec;
@@ -57,6 +57,7 @@ struct reader_input {
  * in case of failure. */
 struct reading {
     const struct reader_input *input;
+    struct stream *stream; /* opened, and at its beginning; NULL for a sequence */
     struct trace_builder *builder;
     struct model *own_model; /* set has_own_model as soon as it is started */
     bool has_own_model;
@@ -69,8 +70,8 @@ struct reading {
 
 struct trace_reader {
     const char *name, *summary;
-    /* True when the first bytes of the (decompressed) file, NUL-terminated, look like this format. Asked in the order
-     * of readers[]. */
+    /* True when the first bytes of the (decompressed) file, from its first line that has more than blanks and "*",
+     * NUL-terminated, look like this format. Asked in the order of readers[]. */
     bool (*matches)(const char *head, size_t size);
     /* Fails with file:line in front. */
     bool (*read)(struct reading *reading, struct error *err);

@@ -58,7 +58,7 @@ static uint64_t exp2_negative(uint64_t x, const uint64_t halves[FRACTION_BITS])
 bool zipf_init(struct zipf *zipf, uint32_t count, uint64_t exponent_ppm, struct error *err)
 {
     must(count >= 1 && count <= UINT32_C(1) << 20);
-    *zipf = (struct zipf){count, calloc((size_t)count + 1, sizeof *zipf->start)};
+    *zipf = (struct zipf){.count = count, .start = calloc(2 * ((size_t)count + 1), sizeof *zipf->start)};
     if (zipf->start == NULL)
         return fail(err, STATUS_IO, "out of memory: the popularity of %" PRIu32 " experts", count);
     uint64_t halves[FRACTION_BITS];
@@ -68,6 +68,10 @@ bool zipf_init(struct zipf *zipf, uint32_t count, uint64_t exponent_ppm, struct 
     const uint64_t exponent = exponent_ppm < 64000000 ? exponent_ppm : 64000000;
     for (uint32_t i = 0; i < count; i++)
         zipf->start[i + 1] = zipf->start[i] + exp2_negative(log2_fixed(i + 1) * exponent / 1000000, halves);
+    zipf->tree = zipf->start + count + 1;
+    zipf->left = zipf->start[count];
+    for (uint32_t i = 1; i <= count; i++)
+        zipf->tree[i] = zipf->start[i] - zipf->start[i - (i & -i)];
     return true;
 }
 
@@ -77,24 +81,37 @@ void zipf_free(struct zipf *zipf)
     *zipf = (struct zipf){0};
 }
 
-uint32_t zipf_draw(const struct zipf *zipf, struct rng *rng, const uint32_t *taken, uint32_t taken_count)
+/* Adds to a rank's weight, modulo 2^64. */
+static void change(struct zipf *zipf, uint32_t rank, uint64_t weight)
 {
-    must(taken_count < zipf->count);
-    uint64_t left = zipf->start[zipf->count];
-    for (uint32_t i = 0; i < taken_count; i++)
-        left -= zipf_weight(zipf, taken[i]);
-    /* A point on the line of the weights that are left; each taken one before it moves it right. */
-    uint64_t point = rng_below(rng, left);
-    for (uint32_t i = 0; i < taken_count; i++)
-        if (point >= zipf->start[taken[i]])
-            point += zipf_weight(zipf, taken[i]);
-    uint32_t low = 0, high = zipf->count - 1; /* the last rank whose start is not beyond the point */
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (zipf->start[middle] <= point)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    zipf->left += weight;
+    for (uint32_t i = rank + 1; i <= zipf->count; i += i & -i)
+        zipf->tree[i] += weight;
+}
+
+void zipf_take(struct zipf *zipf, uint32_t rank)
+{
+    change(zipf, rank, -zipf_weight(zipf, rank));
+}
+
+void zipf_put_back(struct zipf *zipf, uint32_t rank)
+{
+    change(zipf, rank, zipf_weight(zipf, rank));
+}
+
+uint32_t zipf_at(const struct zipf *zipf, uint64_t point)
+{
+    must(point < zipf->left);
+    uint32_t rank = 0; /* the last one before which no more than `point` lies */
+    for (uint32_t stride = UINT32_C(1) << (31 - __builtin_clz(zipf->count)); stride > 0; stride /= 2)
+        if (rank + stride <= zipf->count && zipf->tree[rank + stride] <= point) {
+            rank += stride;
+            point -= zipf->tree[rank];
+        }
+    return rank;
+}
+
+uint32_t zipf_draw(const struct zipf *zipf, struct rng *rng)
+{
+    return zipf_at(zipf, rng_below(rng, zipf->left));
 }

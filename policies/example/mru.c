@@ -74,6 +74,7 @@ static const struct policy_param mru_params[] = {
 /* The one symbol that a shared object exports. */
 const struct policy policy = {
     .abi = POLICY_ABI,
+    .size = sizeof(struct policy),
     .kind = POLICY_EVICT,
     .name = "mru",
     .summary = "evict the block whose last use is the most recent",

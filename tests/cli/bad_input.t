@@ -26,6 +26,7 @@ is 'its line' "$(sed 's/.*config\.ini:\([0-9]*\):.*/\1/' "$scratch/.err")" "$(gr
 bad_config 2 'config\.ini:[0-9]+: .*chunkd.*chunked' 'unknown value' 's/chunked/chunkd/'
 bad_config 2 'config\.ini:[0-9]+: .*lur.*lru' 'unknown policy' 's/lru, fifo/lur/'
 bad_config 2 'config\.ini:[0-9]+: .*generic-6bg.*generic-6gb' 'unknown profile' 's/generic-6gb/generic-6bg/'
+bad_config 2 'config\.ini:[0-9]+: .*"mine\.ini": tried .*/mine\.ini and mine\.ini$' 'a profile file that is not there' 's/generic-6gb/mine.ini/'
 bad_config 2 'config\.ini:[0-9]+: .*512.*unit' 'a size without a unit' 's/2MiB, 3MiB/512/'
 bad_config 2 'config\.ini:[0-9]+: .*99999999999999999999' 'a size that overflows' 's/2MiB, 3MiB/99999999999999999999GiB/'
 bad_config 2 'config\.ini:[0-9]+: ' 'a size that overflows by its unit' 's/2MiB, 3MiB/18014398509481984KiB/'
@@ -55,8 +56,14 @@ bad_trace() { # CODE PATTERN NAME, for `run` and for `replay`
 bad_trace 3 'trace\.txt.*empty|trace\.txt.*no ' 'an empty trace'
 bad 3 'trace\.txt' 'an empty trace (replay)' replay "$trace" --policy lru --capacity 5obj
 printf '0\n1\n2x\n3\n' >"$trace"
-bad_trace 3 'trace\.txt:3: .*"2?x"' 'a trace line that is not a number'
-bad 3 'trace\.txt:3: .*"2?x"' 'a trace line that is not a number (replay)' replay "$trace" --policy lru --capacity 5obj
+bad_trace 3 'trace\.txt:3: .*"2x"' 'a trace line that is not a number'
+bad 3 'trace\.txt:3: .*"2x"' 'a trace line that is not a number (replay)' replay "$trace" --policy lru --capacity 5obj
+printf '0\n9.5\n' >"$trace"
+bad_trace 3 'trace\.txt:2: .*"9\.5"' 'a fraction in a trace'
+printf '0 1\n1 9.5\n' >"$trace"
+bad_trace 3 'trace\.txt:2: .*"9\.5"' 'a fraction among ids'
+printf 'block,step\n0,0\n1,1\n2,0\n' >"$trace"
+bad_trace 3 'trace\.txt:4: step 0 behind step 1: ' 'steps out of order'
 printf '0\n1\n6\n' >"$trace"
 bad_trace 3 'trace\.txt:3: .*6' 'a block id that the model lacks'
 printf '0\n99999999999999999999999\n' >"$trace"
@@ -144,8 +151,9 @@ bad 2 'did you mean json' 'an unknown format' run "$small" --format jsno
 bad 2 'config' 'run without a config' run
 bad 2 'unexpected' 'two configs' run "$small" "$small"
 bad 2 'did you mean show' 'an unknown action' device shwo
-bad 2 'generic-6gb' 'an unknown device' device show generic-6gbb
-bad 2 'llama-3.2-3b' 'an unknown model' model show llama-3.2-3
+bad 2 '^pocketload: unknown device "generic-6gbb": did you mean generic-6gb\?$' 'an unknown device' device show generic-6gbb
+bad 2 '^pocketload: unknown device "generic-6gbb": did' 'an unknown device (flash)' device flash generic-6gbb --lanes 1 --block 4KiB
+bad 2 '^pocketload: unknown model "llama3.2-1b": did you mean llama-3.2-1b\?$' 'an unknown model' model show llama3.2-1b
 bad 2 'did you mean lru' 'an unknown policy' policy show lur
 bad 2 '--lanes' 'no lanes' device flash generic-6gb --lanes 0 --block 4KiB
 bad 2 'unit' 'a block without a unit' device flash generic-6gb --lanes 1 --block 4096
@@ -153,7 +161,8 @@ bad 2 '--block' 'no block' device flash generic-6gb --lanes 1
 
 printf '0\n1\n0\n' >"$trace"
 bad 2 'no sizes' 'bytes on a trace without sizes' replay "$trace" --policy lru --capacity 1MiB
-bad 2 'time' 'a prefetcher in a replay' replay "$trace" --policy lru,prefetch-next --capacity 1obj
+bad 2 'prefetch-next' 'no note before an error' replay "$trace" --policy prefetch-next,prefetch-nxt --capacity 1obj
+bad 2 '--capacity' 'no note before an error of another option' replay "$trace" --policy prefetch-next --capacity 1
 bad 2 '--capacity.*missing' 'a replay without a capacity' replay "$trace" --policy lru
 bad 2 '--capacity' 'a capacity of nothing' replay "$trace" --policy lru --capacity 0obj
 bad 2 'unit' 'a capacity without a unit' replay "$trace" --policy lru --capacity 500

@@ -2,6 +2,7 @@
 # replay, device, model, policy, trace, help: what they print.
 . tests/cli/lib.sh
 data=../shared/data
+program=$(realpath "$POCKETLOAD")
 
 # ---- Help ----
 is 'the version' "$("$POCKETLOAD" --version | grep -Ec '^pocketload [0-9]+\.[0-9]+\.[0-9]+$')" 1
@@ -53,6 +54,27 @@ ok 'for people' sh -c '"$0" model show llama-3.2-3b | grep -Eq "^weights_bytes +
 is 'the parts of a preset' "$(records <"$scratch/policy.json")" "$(grep -c '"policy"' "$scratch/policy.json")"
 ok 'and their parameters' grep -q '"depth"' "$scratch/policy.json"
 
+# A profile of one's own is a path.
+sed '/^name/d' configs/devices/generic-6gb.ini >"$scratch/mine.ini"
+is "a device of one's own" "$(cd "$scratch" && "$program" device show mine.ini --format csv | sed -n 2p | cut -d, -f1)" mine
+mkdir "$scratch/there"
+small_config | sed 's/^profile = .*/profile = mine.ini/' >"$scratch/there/config.ini"
+cp "$scratch/mine.ini" "$scratch/there/mine.ini"
+is 'beside the config' "$("$POCKETLOAD" run "$scratch/there/config.ini" --db none --format csv | sed -n 2p | cut -d, -f3)" mine
+
+# ---- Plots of one run ----
+small_config >"$scratch/small.ini"
+"$POCKETLOAD" run "$scratch/small.ini" --db "$scratch/keys.db" --quiet >"$scratch/keys.out"
+key=$(sql "$scratch/keys.db" 'SELECT run_key FROM run ORDER BY id DESC LIMIT 1')
+"$POCKETLOAD" plot "$scratch/keys.db" --out "$scratch/whole" --run "$key" >"$scratch/whole.out"
+ok 'a run by the first digits of its key' "$POCKETLOAD" plot "$scratch/keys.db" --out "$scratch/prefix" --run "$(printf %.6s "$key")"
+same 'is the run' "$scratch/prefix/memory_over_time.csv" "$scratch/whole/memory_over_time.csv"
+bad 2 'no run with the key 12345; .* 6 digits' 'too few digits' plot "$scratch/keys.db" --out "$scratch/none" --run 12345
+bad 2 'no run with the key nobody$' 'a key that is none' plot "$scratch/keys.db" --out "$scratch/none" --run nobody
+bad 2 'no run with the key 0123456789$' 'a key that no run has' plot "$scratch/keys.db" --out "$scratch/none" --run 0123456789
+sqlite3 "$scratch/keys.db" "UPDATE run SET run_key = 'abcdef' || substr(run_key, 7)"
+bad 2 'keys of several runs begin with abcdef; expected more digits' 'digits of several keys' plot "$scratch/keys.db" --out "$scratch/none" --run abcdef
+
 # ---- Replay ----
 printf '1000000007\n5\n1000000007\n9\n5\n1000000007\n' >"$scratch/ids"
 replay() {
@@ -72,7 +94,19 @@ printf 'block,bytes\n1,1048576\n2,2097152\n1,1048576\n3,1048576\n2,2097152\n' >"
 replay "$scratch/sized.csv" --policy lru --capacity 3MiB,4MiB,50% --format csv >"$scratch/sized.out"
 is 'sizes count' "$(tail -n +2 "$scratch/sized.out" | cut -d, -f4,6,9 | tr -d '\r' | paste -sd' ' -)" \
     '3145728,1,6291456 4194304,2,4194304 2097152,0,7340032'
-bad 2 'differ in size' 'blocks on a trace with sizes that differ' replay "$scratch/sized.csv" --policy lru --capacity 2obj
+# Room for two blocks of any size: 1 2 1 3 2 -> the third hits; with 1 and 2 pinned, all hit but 3.
+replay "$scratch/sized.csv" --policy lru --capacity 2obj --format json >"$scratch/blocks.json"
+is 'blocks of any size count as one, and have no bytes' "$(json capacity_bytes "$scratch/blocks.json") $(json misses "$scratch/blocks.json") $(json bytes_read "$scratch/blocks.json") $(json evictions "$scratch/blocks.json")" \
+    'null 4 6291456 2'
+replay "$scratch/sized.csv" --policy 'lru+blocks(1,2)' --capacity 2obj --format json >"$scratch/blocks.json"
+is 'pinned ones too' "$(json misses "$scratch/blocks.json") $(json bytes_read "$scratch/blocks.json")" '1 4194304'
+is 'blocks of one size have bytes' "$(printf 'block,bytes\n1,4096\n2,4096\n' | replay - --trace-format csv --policy lru --capacity 3obj --format csv | sed -n 2p | cut -d, -f4)" 12288
+is 'and without sizes are counted' "$(sed -n 2p "$scratch/replay.csv" | cut -d, -f4)" 2
+replay "$scratch/ids" --policy 'prefetch-next,lru,lru+next(depth=3)' --capacity 2obj --format csv >"$scratch/note.csv" 2>"$scratch/note.err"
+is 'a prefetcher is left out' "$(tail -n +2 "$scratch/note.csv" | cut -d, -f2,6 | paste -sd' ' -)" 'prefetch-next,1 lru,1 lru+next(depth=3),1'
+is 'which is said once for each policy' "$(cat "$scratch/note.err")" \
+    'note: prefetch-next: a replay has no time, so next is left out
+note: lru+next(depth=3): a replay has no time, so next(depth=3) is left out'
 "$POCKETLOAD" trace show "$scratch/sized.csv" --format json >"$scratch/trace.json"
 is 'what is in a trace' "$(json accesses "$scratch/trace.json") $(json blocks "$scratch/trace.json") $(json working_set_bytes "$scratch/trace.json")" '5 3 4194304'
 

@@ -142,14 +142,16 @@ budget = 8MiB, 16MiB
 name = lru, fifo
 END
 total=$(run "$scratch/long.ini" --db none --shard 1/1 --format csv --set experiment.seed=1 | tail -n +2 | wc -l)
+wait_for_runs() { # FILE COUNT
+    for _ in $(seq 200); do
+        stored=$(sql "$1" 'SELECT count(*) FROM run' 2>/dev/null) || stored=0
+        [ "${stored:-0}" -ge "$2" ] && break
+        sleep 0.05
+    done
+}
 "$POCKETLOAD" run "$scratch/long.ini" --db "$scratch/long.db" --jobs 2 --quiet >/dev/null 2>&1 &
 pid=$!
-stored=0
-for _ in $(seq 200); do
-    stored=$(sql "$scratch/long.db" 'SELECT count(*) FROM run' 2>/dev/null) || stored=0
-    [ "${stored:-0}" -ge 2 ] && break
-    sleep 0.05
-done
+wait_for_runs "$scratch/long.db" 2
 kill -9 "$pid" 2>/dev/null
 wait "$pid" 2>/dev/null
 is 'it was killed in the middle' "$?" 137
@@ -160,6 +162,65 @@ ok 'it holds some runs and not all' test "$before" -ge 2 -a "$before" -lt $((tot
 run "$scratch/long.ini" --db "$scratch/long.db" --quiet >/dev/null
 is 'the next run does the rest' "$? $(count_runs "$scratch/long.db")" "0 $((total * 16))"
 is 'and leaves one file' "$(cd "$scratch" && ls long.db*)" long.db
+
+# ---- Signals ----
+# A shell lets its background jobs ignore SIGINT; they get it back here. For the background alone.
+with_signals() {
+    exec perl -e '$SIG{$_} = "DEFAULT" for qw(INT TERM HUP); exec @ARGV or die' "$@"
+}
+for signal in INT:130 TERM:143 HUP:129; do
+    sig=${signal%:*} jobs=1
+    [ "$sig" = INT ] && jobs=2
+    db=$scratch/$sig.db
+    with_signals "$POCKETLOAD" run "$scratch/long.ini" --db "$db" --jobs $jobs >"$scratch/$sig.out" 2>"$scratch/$sig.err" &
+    pid=$!
+    wait_for_runs "$db" 2
+    workers=$(sed -n "/^Pid:/{s/.*\t//;h};/^PPid:\t$pid\$/{g;p}" /proc/[0-9]*/status 2>/dev/null | tr '\n' ' ')
+    kill -"$sig" "$pid"
+    wait "$pid" 2>/dev/null
+    is "SIG$sig ends a run, and is what the caller sees" $? "${signal#*:}"
+    is "SIG$sig: the database is one file" "$(cd "$scratch" && ls "$sig".db*)" "$sig.db"
+    is "SIG$sig: it is told in one line, with the runs that are stored" "$(cat "$scratch/$sig.err" "$scratch/$sig.out")" \
+        "pocketload: stopped by SIG$sig: $(count_runs "$db") of 64 runs are stored in $db; the same command goes on"
+    ok "SIG$sig: not all are" test "$(count_runs "$db")" -lt 64
+    is "SIG$sig: there were $jobs workers" "$(echo "$workers" | wc -w)" "$jobs"
+    # shellcheck disable=SC2086 # a list of processes
+    ok "SIG$sig: they are gone" sh -c '! kill -0 "$@" 2>/dev/null' - $workers
+done
+run "$scratch/long.ini" --db "$scratch/INT.db" --quiet >/dev/null
+is 'the same command goes on' "$? $(count_runs "$scratch/INT.db")" '0 64'
+
+sed 's/output_tokens.*/output_tokens = 400000/; s/^seed.*/seed = 1/; s/^budget.*/budget = 8MiB/' "$scratch/long.ini" >"$scratch/endless.ini"
+with_signals "$POCKETLOAD" run "$scratch/endless.ini" --db "$scratch/none.db" --jobs 1 2>"$scratch/endless.err" &
+pid=$!
+sleep 0.5
+kill -INT "$pid"
+before=$(date +%s%N)
+wait "$pid" 2>/dev/null
+status=$?
+took=$((($(date +%s%N) - before) / 1000000))
+is 'a single long run is stopped, too' "$status $(cat "$scratch/endless.err")" '130 pocketload: stopped by SIGINT before a run was finished'
+ok "at once ($took ms)" test "$took" -lt 1000
+ok 'and leaves no file behind' test ! -e "$scratch/none.db"
+(
+    trap '' INT
+    "$POCKETLOAD" run "$scratch/endless.ini" --db none --set workload.output_tokens=100000 --set policy.name=lru --quiet \
+        --format csv >"$scratch/ignored.csv" &
+    pid=$!
+    sleep 0.1
+    kill -INT "$pid" && wait "$pid"
+    echo $? >"$scratch/ignored.status"
+)
+is 'who ignores SIGINT is not stopped by it' "$(cat "$scratch/ignored.status") $(wc -l <"$scratch/ignored.csv")" '0 2'
+
+# ---- A limit of time ----
+bad 2 'timeout.*"soon"' 'a time limit that is none' run "$scratch/small.ini" --timeout soon
+bad 2 'timeout.*0s is less than 1ms' 'a time limit of nothing' run "$scratch/small.ini" --timeout 0s
+bad 1 'long: run 1 \(lru\): took longer than 300ms' 'a run that takes too long is an error' \
+    run "$scratch/endless.ini" --set policy.name=lru --db none --timeout 300ms
+run "$scratch/endless.ini" --set 'workload.output_tokens=400000,10' --set policy.name=lru --db none --timeout 300ms --jobs 1 \
+    --format csv >"$scratch/limited.csv" 2>"$scratch/limited.err"
+is 'of that run alone' "$? $(wc -l <"$scratch/limited.csv") $(wc -l <"$scratch/limited.err")" '1 2 1'
 
 # ---- Defaults ----
 ln -s "$PWD/configs" "$scratch/configs"

@@ -170,6 +170,10 @@ static void access_block(struct naive_twin *twin, block_id b, struct token_numbe
             naive_log(twin, "streams", b, 0);
             numbers->uncacheable++;
             block->streamed = true;
+            naive_memory(twin, MEMORY_STREAMED,
+                         twin->class_bytes[MEMORY_STREAMED] + twin->spec->model->blocks[b].bytes);
+            if (twin->over)
+                return;
         } else {
             return;
         }
@@ -211,6 +215,7 @@ static void compute_by_blocks(struct naive_twin *twin, int64_t duration_ns)
 
 static void end_step(struct naive_twin *twin)
 {
+    naive_memory(twin, MEMORY_STREAMED, 0);
     if (twin->spec->loader.evict_when == EVICT_AFTER_STEP && twin->spec->loader.mode == LOADER_CHUNKED)
         while (twin->held > twin->budget && naive_evict(twin, false))
             ;
@@ -281,21 +286,30 @@ static void load_phase(struct naive_twin *twin)
             wanted[at] = b;
         }
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < count && !twin->over; i++) {
-        if (chunked && twin->held + model->blocks[wanted[i]].bytes > twin->budget)
+    uint64_t pinned_bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (chunked && pinned_bytes + model->blocks[wanted[i]].bytes > twin->budget)
             continue;
-        if (chunked)
-            twin->pinned += model->blocks[wanted[i]].bytes;
-        twin->blocks[wanted[i]].pinned = chunked;
-        naive_reserve(twin, wanted[i]);
+        pinned_bytes += model->blocks[wanted[i]].bytes;
         wanted[kept++] = wanted[i];
     }
-    for (uint32_t i = 0; i < kept && !twin->over; i++)
-        naive_demand(twin, wanted[i]);
-    naive_issue(twin);
+    if (chunked)
+        twin->pinned = pinned_bytes;
+    const uint32_t depth = twin->spec->device.flash.queue_depth, lanes = twin->spec->loader.lanes;
     twin->spending = SPEND_LOAD;
-    while (!twin->over && naive_first_command(twin) != UINT32_MAX)
-        next_moment(twin);
+    for (uint32_t next = 0; !twin->over;) {
+        naive_issue(twin);
+        if (next < kept && twin->command_count < (lanes < depth ? lanes : depth)) {
+            twin->blocks[wanted[next]].pinned = chunked;
+            naive_reserve(twin, wanted[next]);
+            if (!twin->over)
+                naive_demand(twin, wanted[next++]);
+        } else if (naive_first_command(twin) != UINT32_MAX) {
+            next_event(twin);
+        } else {
+            break;
+        }
+    }
     free(wanted);
 }
 
@@ -314,13 +328,15 @@ static void run_token(struct naive_twin *twin, const struct segment *segment, ui
         run_step(twin, segment->first_step + i, context, &token);
         twin->flat_at++;
     }
-    if (twin->over)
-        return;
     token.latency_ns = twin->now_ns - begin;
     token.stall_ns = twin->spent_ns[SPEND_STALL] - stalled;
     token.bytes_read = twin->result->numbers.bytes_read - *read_before;
     *read_before = twin->result->numbers.bytes_read;
-    twin->result->tokens[twin->result->token_count++] = token;
+    twin->result->tokens[twin->result->token_count] = token;
+    twin->cut = twin->over;
+    if (twin->over)
+        return;
+    twin->result->token_count++;
     if (twin->result->token_count == 1)
         twin->result->numbers.ttft_ns = twin->now_ns;
 }
@@ -371,6 +387,7 @@ static void end(struct naive_twin *twin)
     numbers->virtual_time_ns = twin->now_ns;
     numbers->flash_busy_ns = naive_flash_busy(&twin->flash, twin->now_ns);
     naive_token_times(twin->result);
+    twin->result->token_count += twin->cut;
     naive_note(twin);
     naive_sample(twin);
     free(twin->blocks);

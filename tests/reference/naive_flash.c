@@ -42,6 +42,20 @@ int64_t naive_flash_busy(const struct naive_flash *flash, int64_t now_ns)
     return busy;
 }
 
+uint64_t naive_flash_moved(const struct naive_flash *flash, int64_t now_ns)
+{
+    uint64_t moved = 0;
+    for (size_t i = 0; i < flash->count; i++) {
+        const struct naive_interval *c = &flash->history[i];
+        if (now_ns >= c->link_free_ns)
+            moved += c->bytes;
+        else if (now_ns > c->link_start_ns)
+            moved += (uint64_t)((wide)c->bytes * (uint64_t)(now_ns - c->link_start_ns) /
+                                (uint64_t)(c->link_free_ns - c->link_start_ns));
+    }
+    return moved;
+}
+
 /* P(rate) of the page. */
 static int64_t part_ns(uint64_t before_bytes, uint64_t bytes, uint64_t rate)
 {
@@ -68,6 +82,6 @@ int64_t naive_flash_issue(struct naive_flash *flash, int64_t now_ns, uint64_t be
         flash->history = realloc(flash->history, flash->capacity * sizeof *flash->history);
         must(flash->history != NULL);
     }
-    flash->history[flash->count++] = (struct naive_interval){now_ns, done};
+    flash->history[flash->count++] = (struct naive_interval){now_ns, done, link_start, link_free, bytes};
     return done;
 }

@@ -11,6 +11,8 @@
 
 struct naive_interval {
     int64_t issue_ns, done_ns;
+    int64_t link_start_ns, link_free_ns;
+    uint64_t bytes;
 };
 
 struct naive_flash {
@@ -29,6 +31,9 @@ int64_t naive_flash_issue(struct naive_flash *flash, int64_t now_ns, uint64_t be
 
 /* Length of the time before now_ns in which at least one command was in flight. */
 int64_t naive_flash_busy(const struct naive_flash *flash, int64_t now_ns);
+
+/* What the shared rate has moved by then, of all commands. */
+uint64_t naive_flash_moved(const struct naive_flash *flash, int64_t now_ns);
 
 /* ceil(a * b / c). */
 int64_t naive_ceil(uint64_t a, uint64_t b, uint64_t c);

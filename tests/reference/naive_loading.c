@@ -261,7 +261,6 @@ void naive_complete(struct naive_twin *twin, uint32_t command)
     struct naive_read *read = &block->reads[done.read];
     naive_log(twin, "done", done.block, done.bytes);
     read->moved += done.bytes;
-    twin->moved_bytes += done.bytes;
     if (read->moved < read->bytes) {
         read->suspended = true;
         read->suspended_order = twin->next_order++;

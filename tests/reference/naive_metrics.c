@@ -18,7 +18,7 @@ void naive_log(const struct naive_twin *twin, const char *what, uint32_t block, 
 static uint64_t app_bytes(const struct naive_twin *twin)
 {
     return twin->class_bytes[MEMORY_WEIGHTS] + twin->class_bytes[MEMORY_KV] + twin->class_bytes[MEMORY_ACTIVATION] +
-           twin->class_bytes[MEMORY_RUNTIME];
+           twin->class_bytes[MEMORY_RUNTIME] + twin->class_bytes[MEMORY_STREAMED];
 }
 
 static void raise(uint64_t *peak, uint64_t value)
@@ -59,8 +59,7 @@ void naive_note(struct naive_twin *twin)
     }
     struct sample_numbers *now = &twin->history[twin->history_count - 1];
     uint64_t total = 0;
-    *now = (struct sample_numbers){
-        .time_ns = twin->now_ns, .in_flight_bytes = twin->in_flight_bytes, .flash_bytes = twin->moved_bytes};
+    *now = (struct sample_numbers){.time_ns = twin->now_ns, .in_flight_bytes = twin->in_flight_bytes};
     for (int c = 0; c < MEMORY_CLASSES; c++) {
         now->class_bytes[c] = twin->class_bytes[c];
         total += twin->class_bytes[c];
@@ -115,8 +114,10 @@ void naive_sample(struct naive_twin *twin)
         while (at + 1 < twin->history_count && twin->history[at + 1].time_ns <= g)
             at++;
         rows[count] = twin->history[at];
+        rows[count].flash_bytes = naive_flash_moved(&twin->flash, g);
         rows[count++].time_ns = g;
     }
-    rows[count++] = twin->history[twin->history_count - 1];
+    rows[count] = twin->history[twin->history_count - 1];
+    rows[count++].flash_bytes = naive_flash_moved(&twin->flash, twin->now_ns);
     twin->result->sample_count = count;
 }

@@ -50,6 +50,7 @@ struct naive_twin {
     enum naive_spending spending;
     int64_t spent_ns[SPENDINGS];
     bool over; /* killed */
+    bool cut;  /* within a token, which then has the last row and does not count */
     enum phase phase;
 
     struct naive_block *blocks;
@@ -66,7 +67,7 @@ struct naive_twin {
 
     uint64_t held, pinned, budget;
     uint64_t class_bytes[MEMORY_CLASSES];
-    uint64_t in_flight_bytes, moved_bytes;
+    uint64_t in_flight_bytes;
 
     /* The step that runs. */
     uint32_t *flat; /* all steps of the run in order */

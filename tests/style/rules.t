@@ -1,5 +1,6 @@
 #!/bin/sh
-# The rules of style that a machine can check: which folder includes which, how long a file is, nothing left open.
+# The rules of style that a machine can check: which folder includes which, how long files and functions are, nothing left
+# open.
 set -u
 tests=0 failures=0
 
@@ -33,6 +34,15 @@ exceptions='^$'
 long=$(find $folders bench tests -name '*.[ch]' -o -name '*.sh' -o -name '*.t' | xargs wc -l |
     awk '$2 != "total" && $1 > ($2 ~ /^tests/ ? 500 : 400) { print $2 ": " $1 " lines" }' | grep -Ev "$exceptions")
 report "files have at most 400 lines, tests 500" "$long"
+
+# A function that one can see at once, from its opening brace to its closing one, which clang-format puts at the start of
+# a line.
+# shellcheck disable=SC2046 # a list of files
+long=$(awk '
+    FNR == 1 || /^}/ { if (FNR > 1 && start && FNR - start + 1 > (FILENAME ~ /^tests/ ? 100 : 70))
+        print FILENAME ":" start ": " FNR - start + 1 " lines"; start = 0 }
+    /^{/ { start = FNR }' $(find $folders bench tests -name '*.c' -o -name '*.h'))
+report "functions have at most 70 lines, those of tests 100" "$long"
 
 sources=$(find $folders bench tests configs docs .ci Makefile -type f ! -name rules.t)
 # shellcheck disable=SC2086 # a list of files

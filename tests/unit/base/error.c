@@ -44,6 +44,39 @@ static void test_control_characters_are_replaced(void **state)
     struct error err = {0};
     fail(&err, STATUS_USAGE, "a\nb\x1b[31mc\x7f\tz\xC3\xA9");
     assert_string_equal(err.text, "a?b?[31mc??z\xC3\xA9");
+    fail(&err, STATUS_USAGE,
+         "a\xC2\x9B"
+         "31mb\xC2\x80"
+         "c\xC2\x9F"
+         "d\xC2\xA0"
+         "e\x9B"
+         "f");
+    assert_string_equal(err.text, "a?31mb?c?d\xC2\xA0"
+                                  "e?f");
+    fail_in(&err, "\xC2\x85");
+    assert_string_equal(err.text, "?: a?31mb?c?d\xC2\xA0"
+                                  "e?f");
+}
+
+static void test_invalid_utf8_is_replaced(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80 \xF4\x8F\xBF\xBF", NULL}, /* well-formed: as it is */
+        {"\xFF\xFE", "??"},
+        {"a\xC3", "a?"},
+        {"\xE2\x82z", "??z"},
+        {"\xC1\xBF", "??"},           /* longer than it must be */
+        {"\xE0\x9F\xBF", "???"},      /* the same */
+        {"\xED\xA0\x80", "???"},      /* a surrogate */
+        {"\xF4\x90\x80\x80", "????"}, /* beyond U+10FFFF */
+        {"\xF8\x88\x80\x80\x80", "?????"},
+    };
+    struct error err = {0};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        fail(&err, STATUS_USAGE, "%s", texts[i][0]);
+        assert_string_equal(err.text, texts[i][1] != NULL ? texts[i][1] : texts[i][0]);
+    }
 }
 
 static void test_long_text_is_cut_at_a_character(void **state)
@@ -85,6 +118,7 @@ int main(void)
         cmocka_unit_test(test_context_goes_in_front_and_keeps_the_code),
         cmocka_unit_test(test_an_error_may_quote_itself),
         cmocka_unit_test(test_control_characters_are_replaced),
+        cmocka_unit_test(test_invalid_utf8_is_replaced),
         cmocka_unit_test(test_long_text_is_cut_at_a_character),
     };
     return cmocka_run_group_tests_name("base/error", tests, NULL, NULL);

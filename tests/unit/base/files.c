@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/files.h"
 #include "base/rng.h"
@@ -56,11 +57,9 @@ static void test_what_cannot_be_read(void **state)
     struct stream *stream = NULL;
     assert_false(stream_open(*state, &stream, &err));
     assert_int_equal(err.code, STATUS_IO);
-    struct lines *lines = NULL;
-    assert_false(lines_open(in(state, "absent", path), &lines, &err));
+    assert_false(stream_open(in(state, "absent", path), &stream, &err));
     assert_int_equal(err.code, STATUS_IO);
     assert_null(stream);
-    assert_null(lines);
 }
 
 static unsigned files_in(void **state)
@@ -191,6 +190,74 @@ static void test_streams_decompress(void **state)
     free(data);
 }
 
+/* Looking takes nothing, also from a pipe that gives little at a time, and through a decompressor. */
+static void looked_at(const char *path, const char *expected, size_t expected_size)
+{
+    static const size_t wanted[] = {1, 5, 70000, 300000, SIZE_MAX};
+    struct stream *stream;
+    struct error err = {0};
+    const char *data;
+    size_t size, total = 0;
+    assert_true(stream_open(path, &stream, &err));
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        assert_true(stream_peek(stream, wanted[i], &data, &size, &err));
+        assert_true(size >= wanted[i] || size == expected_size - total);
+        assert_memory_equal(data, expected + total, size);
+        if (i == 2) { /* between: what was looked at comes first */
+            assert_true(stream_next(stream, &data, &size, &err));
+            assert_true(size > 0 && size <= expected_size);
+            assert_memory_equal(data, expected, size);
+            total = size;
+        }
+    }
+    for (;;) {
+        assert_true(stream_next(stream, &data, &size, &err));
+        if (size == 0)
+            break;
+        assert_true(size <= 1 << 20);
+        assert_memory_equal(data, expected + total, size);
+        total += size;
+    }
+    assert_int_equal(total, expected_size);
+    stream_close(stream);
+}
+
+static void test_looking_takes_nothing(void **state)
+{
+    char path[400];
+    const size_t size = 3000001;
+    char *data = sample(size);
+    in(state, "plain", path);
+    put(path, data, size);
+    looked_at(path, data, size);
+    in(state, "gz", path);
+    put_gzip(path, "wb", data, size);
+    looked_at(path, data, size);
+
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        for (size_t sent = 0; sent < size;) {
+            const size_t rest = size - sent;
+            const ssize_t wrote = write(ends[1], data + sent, sent < 10 ? 1 : rest < 5000 ? rest : 5000);
+            if (wrote < 0)
+                _exit(1);
+            sent += (size_t)wrote;
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    looked_at(path, data, size);
+    close(ends[0]);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    free(data);
+}
+
 static void test_short_files_are_plain_or_empty(void **state)
 {
     char path[400], packed[100];
@@ -277,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_read),
         cmocka_unit_test(test_a_failed_write_leaves_the_old_file),
         cmocka_unit_test(test_streams_decompress),
+        cmocka_unit_test(test_looking_takes_nothing),
         cmocka_unit_test(test_short_files_are_plain_or_empty),
         cmocka_unit_test(test_damaged_archives_are_refused),
     };

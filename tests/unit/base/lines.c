@@ -4,16 +4,35 @@
 #include "base/files.h"
 #include "tests/cmocka_fixed.h"
 
+struct opened {
+    struct stream *stream;
+    struct lines *lines;
+};
+
+static struct opened open_lines(const char *path)
+{
+    struct opened opened;
+    struct error err = {0};
+    assert_true(stream_open(path, &opened.stream, &err));
+    assert_true(lines_open(opened.stream, &opened.lines, &err));
+    return opened;
+}
+
+static void close_lines(struct opened opened)
+{
+    lines_close(opened.lines);
+    stream_close(opened.stream);
+}
+
 static void lines_are(const char *path, const char *const *expected, size_t count)
 {
-    struct lines *lines;
+    const struct opened opened = open_lines(path);
     struct error err = {0};
-    assert_true(lines_open(path, &lines, &err));
     for (size_t i = 0;; i++) {
         char *line;
         size_t length;
         uint64_t number = 0;
-        assert_true(lines_next(lines, &line, &length, &number, &err));
+        assert_true(lines_next(opened.lines, &line, &length, &number, &err));
         if (!line) {
             assert_int_equal(i, count);
             break;
@@ -24,7 +43,7 @@ static void lines_are(const char *path, const char *const *expected, size_t coun
         assert_int_equal(number, i + 1);
         memset(line, 'x', length); /* writable, and without effect on later lines */
     }
-    lines_close(lines);
+    close_lines(opened);
 }
 
 static void test_lines(void **state)
@@ -61,43 +80,41 @@ static void test_lines_over_chunks(void **state)
         fputc('l', file);
     fputs("\nend", file);
     fclose(file);
-    struct lines *lines;
+    const struct opened opened = open_lines(path);
     struct error err = {0};
-    assert_true(lines_open(path, &lines, &err));
     char *line, text[20];
     size_t length;
     uint64_t number;
     for (int i = 0; i < 200000; i++) {
-        assert_true(lines_next(lines, &line, &length, &number, &err));
+        assert_true(lines_next(opened.lines, &line, &length, &number, &err));
         assert_non_null(line);
         snprintf(text, sizeof text, "%d", i);
         assert_int_equal(strcmp(line, text), 0);
     }
-    assert_true(lines_next(lines, &line, &length, &number, &err));
+    assert_true(lines_next(opened.lines, &line, &length, &number, &err));
     assert_int_equal(length, 1500000);
     assert_int_equal(number, 200001);
-    assert_true(lines_next(lines, &line, &length, &number, &err));
+    assert_true(lines_next(opened.lines, &line, &length, &number, &err));
     assert_string_equal(line, "end");
-    assert_true(lines_next(lines, &line, &length, &number, &err));
+    assert_true(lines_next(opened.lines, &line, &length, &number, &err));
     assert_null(line);
-    lines_close(lines);
+    close_lines(opened);
 }
 
 static void lines_fail(const char *path, uint64_t good_lines, const char *message)
 {
-    struct lines *lines;
     struct error err = {0};
     char *line, expected[500];
     size_t length;
     uint64_t number;
-    assert_true(lines_open(path, &lines, &err));
+    const struct opened opened = open_lines(path);
     for (uint64_t i = 0; i < good_lines; i++)
-        assert_true(lines_next(lines, &line, &length, &number, &err));
-    assert_false(lines_next(lines, &line, &length, &number, &err));
+        assert_true(lines_next(opened.lines, &line, &length, &number, &err));
+    assert_false(lines_next(opened.lines, &line, &length, &number, &err));
     assert_int_equal(err.code, STATUS_INPUT);
     snprintf(expected, sizeof expected, "%s:%u: %s", path, (unsigned)good_lines + 1, message);
     assert_string_equal(err.text, expected);
-    lines_close(lines);
+    close_lines(opened);
 }
 
 static void test_wrong_lines(void **state)
@@ -112,18 +129,17 @@ static void test_wrong_lines(void **state)
     memcpy(longest, "0\n", 2);
     memcpy(longest + 2 + LINE_LIMIT, "\r\n5", 3);
     put(path, longest, LINE_LIMIT + 5); /* just fits */
-    struct lines *lines;
     struct error err = {0};
     char *line;
     size_t length;
     uint64_t number;
-    assert_true(lines_open(path, &lines, &err));
-    assert_true(lines_next(lines, &line, &length, &number, &err));
-    assert_true(lines_next(lines, &line, &length, &number, &err));
+    const struct opened opened = open_lines(path);
+    assert_true(lines_next(opened.lines, &line, &length, &number, &err));
+    assert_true(lines_next(opened.lines, &line, &length, &number, &err));
     assert_int_equal(length, LINE_LIMIT);
-    assert_true(lines_next(lines, &line, &length, &number, &err));
+    assert_true(lines_next(opened.lines, &line, &length, &number, &err));
     assert_string_equal(line, "5");
-    lines_close(lines);
+    close_lines(opened);
     memcpy(longest + 2 + LINE_LIMIT, "1\n", 2);
     put(path, longest, LINE_LIMIT + 4);
     lines_fail(path, 1, "the line is longer than 16777216 bytes");

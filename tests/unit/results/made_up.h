@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
             .class_bytes = {full ? n->peak_weights_bytes : n->peak_weights_bytes / MADE_SAMPLES * 20 * i,
                             n->peak_kv_bytes * (i + MADE_SAMPLES) / (2 * MADE_SAMPLES),
                             i < MADE_SAMPLES / 12 ? n->peak_activation_bytes : 4 * MADE_MIB, 180 * MADE_MIB,
-                            1500 * MADE_MIB, 900 * MADE_MIB},
+                            (i == 7 ? 33 : 0) * MADE_MIB, 1500 * MADE_MIB, 900 * MADE_MIB},
             .in_flight_bytes = full && i % 3 == 0 ? 0 : block,
             .free_bytes = 3000 * MADE_MIB,
             .flash_bytes = n->bytes_read / (MADE_SAMPLES - 1) * i};
@@ -133,6 +134,19 @@ static inline const char *made_up_block(const void *model, uint32_t block)
     return block < MADE_BLOCKS ? names + block % 9 * 8 : NULL;
 }
 
+/* The effective config as the program writes it, as far as this folder looks into it. */
+static inline bool put_configured(struct store *store, const struct made_up *run, const char *device_keys,
+                                  struct error *err)
+{
+    char config[512];
+    snprintf(config, sizeof config,
+             "{\"model_version\":1,\"experiment\":{\"name\":\"%s\",\"seed\":%llu},\"device\":{\"name\":\"%s\",%s},"
+             "\"loader\":{\"mode\":\"chunked\",\"budget\":%llu,\"lanes\":4},\"policy\":{\"name\":\"%s\"}}",
+             run->record.experiment, (unsigned long long)run->record.seed, run->record.device, device_keys,
+             (unsigned long long)run->record.budget_bytes, run->record.policy);
+    return store_put(store, &run->record, &run->result, config, made_up_block, NULL, err);
+}
+
 static inline bool put_made_up(struct store *store, const struct made_up *run, struct error *err)
 {
     return store_put(store, &run->record, &run->result, "{\"made\":\"up\"}", made_up_block, NULL, err);
@@ -158,6 +172,17 @@ static inline bool test_exists(const char *path, const char *suffix)
     char name[300];
     snprintf(name, sizeof name, "%s%s", path, suffix);
     return access(name, F_OK) == 0;
+}
+
+/* The first number of the first row. */
+static inline int64_t query(struct store *store, const char *sql)
+{
+    sqlite3_stmt *stmt;
+    assert_int_equal(sqlite3_prepare_v2(store_handle(store), sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    const int64_t value = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return value;
 }
 
 #endif

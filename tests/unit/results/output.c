@@ -202,6 +202,7 @@ static void the_ranking_names_the_best(void **state)
     verdict_is(text, "late", "  1.50x the TTFT");
     verdict_is(text, "slow", "  3.00x the time");
     verdict_is(text, "dies", "  killed by threshold in phase decode");
+    assert_non_null(strstr(text, "tok/s  waiting  read/token"));
     verdict_is(text, "alone", "GiB"); /* nothing to compare with */
     assert_null(strchr(text, '\033'));
     free(text);
@@ -214,6 +215,13 @@ static void the_ranking_names_the_best(void **state)
     free(text);
     text = rank(list, 0, false);
     assert_string_equal(text, "");
+    free(text);
+
+    /* Loading before the first token is waiting too. */
+    list[1].numbers.load_ns = list[1].numbers.stall_ns = 300;
+    list[1].numbers.virtual_time_ns = 800;
+    text = rank(list + 1, 1, false);
+    assert_non_null(strstr(text, "75.0 %"));
     free(text);
 
     list[1].policy = list[0].policy; /* two runs of one name */

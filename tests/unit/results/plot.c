@@ -107,11 +107,17 @@ static void five_figures_with_their_data_and_scripts(void **state)
     }
     contains(*state, "hit_rate", ".svg", "<text>prefetch-next</text>");
     contains(*state, "hit_rate", ".svg", "budget for weights (GiB)");
-    contains(*state, "hit_rate", ".csv",
-             "budget_bytes,\"fifo\",\"lru\",\"pinned-lru\",\"prefetch-next\",title\n536870912,");
+    contains(
+        *state, "hit_rate", ".csv",
+        "budget_bytes,\"fifo\",\"lru\",\"pinned-lru\",\"prefetch-next\",\"killed: fifo\",\"killed: lru\",\"killed: "
+        "pinned-lru\",\"killed: prefetch-next\",title,subtitle\n536870912,");
     contains(*state, "peak_memory", ".svg", "1.50 GiB");
-    contains(*state, "memory_over_time", ".svg", "weights in flight");
-    contains(*state, "token_latency", ".svg", "lru (first: ");
+    contains(*state, "memory_over_time", ".svg", "weights reserved, not yet there");
+    contains(*state, "memory_over_time", ".svg", "prefetch-next \xC2\xB7 budget 2.00 GiB");
+    contains(*state, "memory_over_time", ".svg", "memory (GiB)");
+    contains(*state, "peak_memory", ".csv", ",34603008,"); /* streamed, at one sample only */
+    contains(*state, "memory_over_time", ".csv", ",34603008,");
+    contains(*state, "token_latency", ".svg", "lru \xC2\xB7 first after ");
 }
 
 /* If a shell, gnuplot's macros, its markup, its formats or its escapes saw these, a file would appear, or the text
@@ -130,7 +136,7 @@ static void names_are_data(void **state)
     test_path(*state, "ran", path);
     assert_false(test_exists(path, ""));
     contains(*state, "hit_rate", ".svg", "<text>%s %d %n @x {/Symbol a}_b^c</text>");
-    contains(*state, "hit_rate", ".svg", "a 'q'  b c /n # ; &lt;&amp;>");
+    contains(*state, "hit_rate", ".svg", "a 'q', b c /n # ; &lt;&amp;>");
     contains(*state, "peak_memory", ".svg", "%s %d %n @x");
     contains(*state, "hit_rate", ".csv", "\"'.system('touch ");
     for (size_t i = 0; i < 5; i++) {
@@ -169,7 +175,7 @@ static void one_run_and_one_budget(void **state)
     assert_true(test_exists(folder, "/peak_memory.png"));
     assert_false(test_exists(folder, "/hit_rate.png"));
     assert_false(test_exists(folder, "/hit_rate.gp"));
-    contains(*state, "peak_memory", ".svg", "lru: killed");
+    contains(*state, "peak_memory", ".svg", "killed: lru");
 
     spec.run_key = "nobody";
     assert_false(plot_all(store, &spec, NULL, NULL, &err));
@@ -180,6 +186,136 @@ static void one_run_and_one_budget(void **state)
     spec = (struct plot_spec){.folder = path}; /* a file */
     assert_false(plot_all(store, &spec, NULL, NULL, &err));
     assert_int_equal(err.code, STATUS_IO);
+    good(store_close(store, &err), &err);
+}
+
+/* Plots the experiment; what plot had to note. */
+static char *plot_notes(struct store *store, const char *folder, const char *run_key)
+{
+    char path[256], *notes;
+    size_t size;
+    unsigned made = 0;
+    FILE *file = open_memstream(&notes, &size);
+    assert_non_null(file);
+    const struct plot_spec spec = {.folder = test_path(folder, "figures", path), .run_key = run_key, .notes = file};
+    good(plot_all(store, &spec, count_made, &made, &err), &err);
+    fclose(file);
+    return notes;
+}
+
+/* Killed runs are on the axis, not on the curve; the stall is that of later tokens. */
+static void curves_tell_what_was_simulated(void **state)
+{
+    if (!has_gnuplot())
+        return;
+    char path[256];
+    struct store *store;
+    static struct made_up run;
+    good(store_open(test_path(*state, "runs.db", path), &store, &err), &err);
+    for (unsigned i = 0; i < 4; i++) {
+        make_up(&run, i, i % 2 ? "lru" : "kinds(embedding,output)", (1 + i / 2) * 1024 * MADE_MIB, 20);
+        run.record.numbers.outcome = i == 3 ? OUTCOME_KILLED : OUTCOME_COMPLETED;
+        run.record.numbers.killed_by = i == 3 ? "threshold" : "";
+        record_finish(&run.record);
+        for (unsigned t = 0; t < MADE_TOKENS; t++)
+            run.tokens[t].stall_ns = t == 0 ? 99000000 : 5000000 + i % 2;
+        good(put_configured(store, &run, "\"kill\":\"threshold\",\"kill_threshold\":3221225472", &err), &err);
+    }
+    free(plot_notes(store, *state, NULL));
+    contains(*state, "stall_per_token", ".csv", "\n1073741824,5000000,5000001,,,\"");
+    contains(*state, "stall_per_token", ".csv", "\n2147483648,5000000,,,1,\"");
+    contains(*state, "stall_per_token", ".svg", "<text>killed</text>");
+    contains(*state, "stall_per_token", ".svg", "stall per later token (ms)");
+    contains(*state, "hit_rate", ".svg", "<text>kinds(embedding,output)</text>");
+    contains(*state, "peak_memory", ".svg", "<text>killed: lru</text>");
+    contains(*state, "peak_memory", ".svg", "<text>killed above 3.00 GiB</text>");
+    good(store_close(store, &err), &err);
+}
+
+/* Configs of one name that differ: never a mean of both. */
+static void an_edited_config_is_no_repeat(void **state)
+{
+    if (!has_gnuplot())
+        return;
+    char path[256];
+    struct store *store;
+    static struct made_up run;
+    good(store_open(test_path(*state, "runs.db", path), &store, &err), &err);
+    for (unsigned i = 0; i < 4; i++) { /* two seeds before the edit, two after it */
+        make_up(&run, i, "lru", 1024 * MADE_MIB, 0);
+        run.record.seed = 1 + i % 2;
+        run.record.hit_rate = 0.125 * (double)(i + 1);
+        run.record.numbers.peak_memory_bytes = i == 2 ? 77 : 50;
+        good(put_configured(store, &run, i < 2 ? "\"flash_max\":1" : "\"flash_max\":2", &err), &err);
+    }
+    make_up(&run, 0, "lru", 1024 * MADE_MIB, 0); /* for its key */
+    char *notes = plot_notes(store, *state, NULL);
+    assert_non_null(strstr(notes, "note: the experiment has 2 configs"));
+    free(notes);
+    contains(*state, "hit_rate", ".csv", "\n1073741824,43.75,");
+    contains(*state, "peak_memory", ".csv", "subtitle\n1,1,"); /* one bar for both seeds, with the higher peak */
+    contains(*state, "peak_memory", ".csv", ",77,\"lru\"");
+    char *csv = read_figure(*state, "peak_memory", ".csv");
+    assert_null(strstr(csv, "\n2,"));
+    free(csv);
+    contains(*state, "hit_rate", ".svg", "(1 of 2 configs: the last)");
+    free(plot_notes(store, *state, run.key));
+    contains(*state, "hit_rate", ".csv", "\n1073741824,18.75,");
+    contains(*state, "hit_rate", ".svg", "(1 of 2 configs: of the run)");
+    good(store_close(store, &err), &err);
+}
+
+/* Long names are cut within their parts, so that what differs is still there. */
+static void labels_name_what_differs(void **state)
+{
+    if (!has_gnuplot())
+        return;
+    char path[256];
+    struct store *store;
+    static struct made_up run;
+    static const char *const quants[] = {"q4_0", "q8_0"};
+    static const char *const workloads[] = {"dense(prompt_tokens=64)", "dense(prompt_tokens=128)"};
+    good(store_open(test_path(*state, "runs.db", path), &store, &err), &err);
+    for (unsigned i = 0; i < 4; i++) {
+        make_up(&run, i, "lru", 1024 * MADE_MIB, 0);
+        run.record.model =
+            i < 2 ? "a-model-with-a-name-that-is-far-too-long-1b" : "a-model-with-a-name-that-is-far-too-long-8b";
+        run.record.quant = quants[i / 2];
+        run.record.workload = workloads[i % 2];
+        run.record.numbers.outcome = OUTCOME_COMPLETED;
+        good(put_made_up(store, &run, &err), &err);
+    }
+    free(plot_notes(store, *state, NULL));
+    contains(*state, "peak_memory", ".svg",
+             "made-up \xC2\xB7 oneplus-15r \xC2\xB7 dense \xC2\xB7 chunked \xC2\xB7 lru");
+    contains(*state, "peak_memory", ".svg", "-8b \xC2\xB7 q8_0 \xC2\xB7 ");
+    contains(*state, "peak_memory", ".svg", "=128</text>");
+    contains(*state, "hit_rate", ".svg", "-1b \xC2\xB7 q4_0 \xC2\xB7 prompt_tokens=64</text>");
+    good(store_close(store, &err), &err);
+}
+
+/* A single token has no latency after the first: no empty figure, and a word on it. A killed run's last row is no
+ * token.
+ */
+static void one_token_has_no_curve(void **state)
+{
+    if (!has_gnuplot())
+        return;
+    char path[256], folder[256];
+    struct store *store;
+    static struct made_up run;
+    good(store_open(test_path(*state, "runs.db", path), &store, &err), &err);
+    make_up(&run, 1, "lru", 512 * MADE_MIB, 0);
+    run.record.numbers.outcome = OUTCOME_KILLED;
+    run.record.numbers.killed_by = "threshold";
+    run.record.numbers.tokens = 1;
+    record_finish(&run.record);
+    run.result.token_count = 2;
+    good(put_made_up(store, &run, &err), &err);
+    char *notes = plot_notes(store, *state, NULL);
+    assert_non_null(strstr(notes, "note: token_latency: not drawn: no run has a second token\n"));
+    free(notes);
+    assert_false(test_exists(test_path(*state, "figures", folder), "/token_latency.png"));
     good(store_close(store, &err), &err);
 }
 
@@ -253,6 +389,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(five_figures_with_their_data_and_scripts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_are_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_run_and_one_budget, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(curves_tell_what_was_simulated, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_edited_config_is_no_repeat, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(labels_name_what_differs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_token_has_no_curve, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_gnuplot_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_font_is_an_error, set_up, tear_down),
     };

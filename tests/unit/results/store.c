@@ -5,7 +5,6 @@
 #include <ftw.h>
 #include <math.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -31,16 +30,6 @@ static int tear_down(void **state)
 static struct error err;
 
 #define ok(call) good(call, &err)
-
-static int64_t query(struct store *store, const char *sql)
-{
-    sqlite3_stmt *stmt;
-    assert_int_equal(sqlite3_prepare_v2(store_handle(store), sql, -1, &stmt, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-    const int64_t value = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
-    return value;
-}
 
 static void assert_single_file(const char *path)
 {
@@ -146,7 +135,7 @@ static void schema_has_the_columns_of_the_table(void **state)
     ok(store_open(test_path(*state, "runs.db", path), &store, &err));
     sqlite3_stmt *stmt;
     assert_int_equal(sqlite3_prepare_v2(store_handle(store), "SELECT * FROM run", -1, &stmt, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_column_count(stmt), run_column_count + 2);
+    assert_int_equal(sqlite3_column_count(stmt), run_column_count + 3); /* id, config, setting */
     for (size_t i = 0; i < run_column_count; i++)
         assert_string_equal(sqlite3_column_name(stmt, (int)i + 1), run_columns[i].name);
     sqlite3_finalize(stmt);

@@ -179,6 +179,27 @@ static void a_file_that_may_not_be_written(void **state)
     assert_int_equal(entries(*state, false), 1);
 }
 
+/* In a child without root's rights: the reason is the folder's, not SQLite's second attempt. */
+static void a_folder_that_may_not_be_written(void **state)
+{
+    char path[256];
+    struct store *store;
+    assert_int_equal(mkdir(test_path(*state, "locked", path), 0555), 0);
+    test_path(*state, "locked/runs.db", path);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+            _exit(10);
+        if (store_open(path, &store, &err) || err.code != STATUS_IO)
+            _exit(11);
+        _exit(strstr(err.text, "runs.db: cannot create: Permission denied") ? 0 : 12);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(entries(test_path(*state, "locked", path), false), 0);
+}
+
 /* Stores runs in a child that may write no file of over `limit` bytes, until that fails. */
 static int stored_under_limit(const char *path, rlim_t limit, unsigned first)
 {
@@ -238,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_versions_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(empty_and_missing_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_may_not_be_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_folder_that_may_not_be_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing_that_was_stored, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,17 @@ static bool gather(void *context, size_t index, const struct run_result *result,
     return to->total != to->stop_after || (fail)(err, STATUS_CHECK, "enough");
 }
 
+/* The farm without a limit or a stop. */
+static bool farm(struct experiment *of, const size_t *which, size_t count, unsigned jobs, void *context,
+                 struct error *err)
+{
+    const struct farm_options options = {.jobs = jobs};
+    bool stopped;
+    bool good = farm_run(of, which, count, &options, gather, context, &stopped, err);
+    assert_false(stopped);
+    return good;
+}
+
 static void assert_no_children(void)
 {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -86,7 +97,7 @@ static void any_number_of_jobs_gives_the_same(void **state)
     static struct gathered got[4];
     struct error err;
     for (size_t i = 0; i < 4; i++) {
-        if (!farm_run(experiment, indices, RUNS, jobs[i], gather, &got[i], &err))
+        if (!farm(experiment, indices, RUNS, jobs[i], &got[i], &err))
             fail_because("%s", err.text);
         assert_int_equal(got[i].errors, 0);
         assert_no_children();
@@ -106,10 +117,10 @@ static void only_what_was_asked_for(void **state)
     static struct gathered got;
     static const size_t some[] = {40, 3, 17};
     struct error err;
-    assert_true(farm_run(experiment, some, 3, 2, gather, &got, &err));
+    assert_true(farm(experiment, some, 3, 2, &got, &err));
     assert_int_equal(got.total, 3);
     assert_int_equal(got.calls[40] + got.calls[3] + got.calls[17], 3);
-    assert_true(farm_run(experiment, some, 0, 2, gather, &got, &err));
+    assert_true(farm(experiment, some, 0, 2, &got, &err));
     assert_int_equal(got.total, 3);
 }
 
@@ -121,7 +132,7 @@ static void the_callback_can_stop(void **state)
         struct gathered *got = calloc(1, sizeof *got);
         struct error err;
         got->stop_after = 5;
-        assert_false(farm_run(experiment, indices, RUNS, jobs[i], gather, got, &err));
+        assert_false(farm(experiment, indices, RUNS, jobs[i], got, &err));
         assert_string_equal(err.text, "enough");
         assert_int_equal(got->total, 5);
         assert_no_children();
@@ -133,8 +144,8 @@ static void bad_numbers_of_jobs(void **state)
 {
     (void)state;
     struct error err;
-    assert_false(farm_run(experiment, indices, RUNS, 0, gather, NULL, &err));
-    assert_false(farm_run(experiment, indices, RUNS, 257, gather, NULL, &err));
+    assert_false(farm(experiment, indices, RUNS, 0, NULL, &err));
+    assert_false(farm(experiment, indices, RUNS, 257, NULL, &err));
     assert_int_equal(err.code, STATUS_USAGE);
 }
 
@@ -155,24 +166,30 @@ static void set_policy(const struct policy *policy, const size_t *which, size_t 
 static void a_worker_that_dies_ends_only_its_run(void **state)
 {
     (void)state;
-    static struct gathered healthy, got;
+    static struct gathered healthy;
     static const size_t which[] = {0, 16, 32, 44}; /* lru at four places */
+    static const unsigned jobs[] = {1, 3};
     const struct policy *lru = experiment_run(experiment, 0)->policy.evict.policy;
     struct policy deadly = *lru;
     struct error err;
     deadly.init = die;
-    assert_true(farm_run(experiment, indices, RUNS, 1, gather, &healthy, &err));
-    set_policy(&deadly, which, 4);
-    bool good = farm_run(experiment, indices, RUNS, 3, gather, &got, &err);
-    set_policy(lru, which, 4);
-    assert_true(good);
-    assert_no_children();
-    assert_int_equal(got.errors, 4);
-    assert_non_null(strstr(got.error, "signal 9"));
-    for (size_t k = 0; k < RUNS; k++) {
-        assert_int_equal(got.calls[k], 1);
-        if (k != 0 && k != 16 && k != 32 && k != 44)
-            assert_memory_equal(&got.numbers[k], &healthy.numbers[k], sizeof got.numbers[k]);
+    assert_true(farm(experiment, indices, RUNS, 1, &healthy, &err));
+    for (size_t i = 0; i < 2; i++) {
+        struct gathered *got = calloc(1, sizeof *got);
+        set_policy(&deadly, which, 4);
+        bool good = farm(experiment, indices, RUNS, jobs[i], got, &err);
+        set_policy(lru, which, 4);
+        assert_true(good);
+        assert_no_children();
+        assert_int_equal(got->errors, 4);
+        assert_non_null(strstr(got->error, "signal 9"));
+        assert_non_null(strstr(got->error, "(lru)"));
+        for (size_t k = 0; k < RUNS; k++) {
+            assert_int_equal(got->calls[k], 1);
+            if (k != 0 && k != 16 && k != 32 && k != 44)
+                assert_memory_equal(&got->numbers[k], &healthy.numbers[k], sizeof got->numbers[k]);
+        }
+        free(got);
     }
 }
 
@@ -186,12 +203,91 @@ static void all_may_die(void **state)
     struct error err;
     deadly.init = die;
     set_policy(&deadly, which, 8);
-    bool good = farm_run(experiment, which, 8, 3, gather, &got, &err);
+    bool good = farm(experiment, which, 8, 3, &got, &err);
     set_policy(lru, which, 8);
     assert_true(good);
     assert_int_equal(got.errors, 8);
     assert_int_equal(got.total, 8);
     assert_no_children();
+}
+
+/* An eviction policy that never ends. */
+static void hang(void *self, const struct policy_view *view, const struct policy_args *args)
+{
+    (void)self, (void)view, (void)args;
+    for (;;)
+        pause();
+}
+
+static void a_run_that_takes_too_long_ends_alone(void **state)
+{
+    (void)state;
+    static const size_t which[] = {0, 16, 32};
+    static const unsigned jobs[] = {1, 4};
+    const struct policy *lru = experiment_run(experiment, 0)->policy.evict.policy;
+    struct policy endless = *lru;
+    endless.init = hang;
+    for (size_t i = 0; i < 2; i++) {
+        struct gathered *got = calloc(1, sizeof *got);
+        const struct farm_options options = {.jobs = jobs[i], .timeout_ms = 500};
+        struct error err;
+        bool stopped;
+        set_policy(&endless, which, 3);
+        bool good = farm_run(experiment, indices, RUNS, &options, gather, got, &stopped, &err);
+        set_policy(lru, which, 3);
+        assert_true(good);
+        assert_false(stopped);
+        assert_no_children();
+        assert_int_equal(got->errors, 3);
+        assert_int_equal(got->total, RUNS);
+        assert_non_null(strstr(got->error, "took longer than 500ms"));
+        assert_non_null(strstr(got->error, "run "));
+        for (size_t k = 0; k < RUNS; k++)
+            assert_int_equal(got->calls[k], 1);
+        free(got);
+    }
+}
+
+static volatile sig_atomic_t stop;
+
+static void stop_now(int number)
+{
+    stop = number;
+}
+
+/* Runs that never end are ended by a stop, with what was done before it. */
+static void a_stop_ends_all(void **state)
+{
+    (void)state;
+    static const size_t all[] = {4, 8, 12, 0, 16, 32}, endless_ones[] = {0, 16, 32};
+    static const unsigned jobs[] = {1, 2};
+    const struct policy *lru = experiment_run(experiment, 0)->policy.evict.policy;
+    struct policy endless = *lru;
+    endless.init = hang;
+    signal(SIGALRM, stop_now);
+    for (size_t i = 0; i < 2; i++) {
+        struct gathered *got = calloc(1, sizeof *got);
+        const struct farm_options options = {.jobs = jobs[i], .stop = &stop};
+        struct error err;
+        bool stopped;
+        stop = 0;
+        set_policy(&endless, endless_ones, 3);
+        alarm(1);
+        bool good = farm_run(experiment, all, 6, &options, gather, got, &stopped, &err);
+        set_policy(lru, endless_ones, 3);
+        assert_true(good);
+        assert_true(stopped);
+        assert_no_children();
+        assert_int_equal(got->total, 3);
+        assert_int_equal(got->errors, 0);
+        assert_int_equal(got->calls[4] + got->calls[8] + got->calls[12], 3);
+        /* It is still wanted: nothing is run at all. */
+        assert_true(farm_run(experiment, all, 6, &options, gather, got, &stopped, &err));
+        assert_true(stopped);
+        assert_int_equal(got->total, 3);
+        free(got);
+    }
+    signal(SIGALRM, SIG_DFL);
 }
 
 /* Input that cannot be read is a run's error, told by its worker. */
@@ -213,7 +309,7 @@ static void a_failing_run_ends_alone(void **state)
     assert_int_equal(ftruncate(fd, 0), 0);
     assert_int_equal(pwrite(fd, bad, sizeof bad - 1, 0), (ssize_t)(sizeof bad - 1));
     static struct gathered got;
-    assert_true(farm_run(broken, indices, 2, 2, gather, &got, &err));
+    assert_true(farm(broken, indices, 2, 2, &got, &err));
     assert_int_equal(got.errors, 2);
     assert_non_null(strstr(got.error, ":3: "));
     experiment_free(broken);
@@ -231,6 +327,8 @@ int main(void)
         cmocka_unit_test(a_failing_run_ends_alone),
         cmocka_unit_test(a_worker_that_dies_ends_only_its_run),
         cmocka_unit_test(all_may_die),
+        cmocka_unit_test(a_run_that_takes_too_long_ends_alone),
+        cmocka_unit_test(a_stop_ends_all),
     };
     return cmocka_run_group_tests(tests, read_experiment, free_experiment);
 }

@@ -1,6 +1,7 @@
 /* The flash device: single commands, the law of the closed loop, continued reads, heat. */
 
 #include "sim/flash.h"
+#include "base/wide.h"
 #include "tests/cmocka_fixed.h"
 
 static const struct flash_spec SPEC = {
@@ -91,6 +92,24 @@ static void heat_lowers_the_maximum(void **state)
     assert_true(flash_issue(&flash, 1200000, 0, 1000000) == 1200000 + 200000 + 2000000);
 }
 
+/* Products near 2^64: fast devices and long reads. */
+static void large_reads_are_exact(void **state)
+{
+    (void)state;
+    const uint64_t bytes[] = {UINT64_C(13835058055), UINT64_C(13835058056), UINT64_C(20000000000), UINT64_C(1) << 50};
+    const uint64_t rates[] = {1000000000, UINT64_C(25000000000), UINT64_C(1) << 50};
+    for (size_t b = 0; b < sizeof bytes / sizeof *bytes; b++) {
+        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+            struct flash_spec spec = SPEC;
+            spec.stream_bps = spec.max_bps = rates[r];
+            struct flash flash;
+            flash_init(&flash, &spec);
+            wide expected = ((wide)bytes[b] * 1000000000 + rates[r] - 1) / rates[r];
+            assert_true((wide)flash_issue(&flash, 0, 0, bytes[b]) == 200000 + expected);
+        }
+    }
+}
+
 static void bad_measurements_are_refused(void **state)
 {
     (void)state;
@@ -102,6 +121,20 @@ static void bad_measurements_are_refused(void **state)
     assert_false(flash_measure(&SPEC, 1, 0, &bps, &latency, &err));
     assert_false(flash_measure(&SPEC, 1, UINT64_MAX, &bps, &latency, &err));
     assert_false(flash_measure(&SPEC, UINT32_MAX, 4096, &bps, &latency, &err));
+
+    /* Slow by the rate of one read, of all, and by heat alone. */
+    struct flash_spec slow[] = {SPEC, SPEC, SPEC};
+    slow[0].stream_bps = 1;
+    slow[1].stream_bps = slow[1].max_bps = 1;
+    slow[2].hot_after_ns = 1;
+    slow[2].hot_factor_ppm = 0;
+    for (size_t i = 0; i < 3; i++) {
+        assert_false(flash_measure(&slow[i], 1, UINT64_C(16) << 30, &bps, &latency, &err));
+        assert_int_equal(err.code, STATUS_USAGE);
+        assert_string_equal(err.text, "a read of 17179869184 bytes takes over 18 minutes on this device");
+        assert_true(flash_measure(&slow[i], 4096, 1000, &bps, &latency, &err)); /* the longest: 1000 s a read */
+        assert_true(latency > 0);
+    }
 }
 
 int main(void)
@@ -112,6 +145,7 @@ int main(void)
         cmocka_unit_test(closed_loop_follows_the_law),
         cmocka_unit_test(readers_beyond_the_queue_wait),
         cmocka_unit_test(heat_lowers_the_maximum),
+        cmocka_unit_test(large_reads_are_exact),
         cmocka_unit_test(bad_measurements_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

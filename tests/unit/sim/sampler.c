@@ -21,8 +21,8 @@ static void rows_hold_the_state_of_their_moment(void **state)
         while (changes < 64) {
             int64_t next = now + (int64_t)rng_below(&rng, length * UINT64_C(10000)) + 1;
             struct sample_numbers row = {.flash_bytes = value};
-            if (sampler.next_ns < next)
-                sampler_take(&sampler, &row, next);
+            while (sampler.next_ns < next)
+                sampler_put(&sampler, &row);
             now = next;
             changed[changes++] = now;
             value++;

@@ -62,13 +62,17 @@ static void test_drawing_spares_what_is_taken(void **state)
     struct error err = {0};
     struct zipf zipf;
     struct rng rng;
-    static const uint32_t taken[] = {0, 2, 3};
     uint32_t counts[6] = {0};
     enum { DRAWS = 60000 };
     rng_seed(&rng, 7, 0);
     assert_true(zipf_init(&zipf, 6, 1000000, &err));
+    for (uint32_t rank = 0; rank < 5; rank++)
+        zipf_take(&zipf, rank);
+    assert_int_equal(zipf_draw(&zipf, &rng), 5); /* the one that is left */
+    zipf_put_back(&zipf, 4);
+    zipf_put_back(&zipf, 1);
     for (int i = 0; i < DRAWS; i++)
-        counts[zipf_draw(&zipf, &rng, taken, 3)]++;
+        counts[zipf_draw(&zipf, &rng)]++;
     assert_int_equal(counts[0] + counts[2] + counts[3], 0);
     /* 1/2, 1/5 and 1/6 of a sum of 13/15: 5 standard deviations are below 650 draws. */
     assert_true(abs((int)counts[1] - DRAWS * 15 / 26) < 650);
@@ -77,11 +81,13 @@ static void test_drawing_spares_what_is_taken(void **state)
     zipf_free(&zipf);
     /* With few points on the line, its ends come up: weights 2^32, 1, 1, 1. */
     assert_true(zipf_init(&zipf, 4, UINT64_C(1000000000000), &err));
-    for (int i = 0; i < 100; i++) {
-        assert_int_not_equal(zipf_draw(&zipf, &rng, (uint32_t[]){0}, 1), 0);
-        assert_int_equal(zipf_draw(&zipf, &rng, (uint32_t[]){0, 1, 2}, 3), 3);
-        assert_int_equal(zipf_draw(&zipf, &rng, (uint32_t[]){0, 2, 3}, 3), 1);
-    }
+    zipf_take(&zipf, 0);
+    for (uint32_t rank = 1; rank < 4; rank++)
+        assert_int_equal(zipf_at(&zipf, rank - 1), rank);
+    zipf_take(&zipf, 2);
+    assert_int_equal(zipf.left, 2);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(zipf_draw(&zipf, &rng) % 2, 1);
     zipf_free(&zipf);
 }
 
@@ -254,6 +260,29 @@ static void test_seeds(void **state)
     model_free(&model);
 }
 
+/* Work that grew with the square of the experts a token, times their number, would not end here. */
+static void test_all_of_many_experts(void **state)
+{
+    (void)state;
+    enum { EXPERTS = 4096 };
+    struct shape shape = small_shape(EXPERTS);
+    struct model model;
+    struct trace trace;
+    shape.experts_used = EXPERTS;
+    make_shape(&model, &shape);
+    struct workload_spec spec = moe(0, 20);
+    for (int sticky = 0; sticky < 2; sticky++) {
+        spec.sticky_ppm = sticky ? 900000 : 0;
+        compile(&spec, &model, &trace);
+        assert_int_equal(trace.uses[0] & USE_BLOCK, 0);
+        assert_int_equal(trace_step_begin(&trace, 2) - trace_step_begin(&trace, 1), EXPERTS + 1);
+        for (uint32_t u = trace_step_begin(&trace, 1); u < trace_step_begin(&trace, 2); u++)
+            assert_false(trace.uses[u] & USE_AGAIN); /* distinct, so all */
+        trace_free(&trace);
+    }
+    model_free(&model);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -282,10 +311,15 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zipf_weights), cmocka_unit_test(test_drawing_spares_what_is_taken),
-        cmocka_unit_test(test_steps),        cmocka_unit_test(test_work_of_experts),
-        cmocka_unit_test(test_stickiness),   cmocka_unit_test(test_popularity),
-        cmocka_unit_test(test_seeds),        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_zipf_weights),
+        cmocka_unit_test(test_drawing_spares_what_is_taken),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_work_of_experts),
+        cmocka_unit_test(test_stickiness),
+        cmocka_unit_test(test_popularity),
+        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_all_of_many_experts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

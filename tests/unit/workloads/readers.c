@@ -1,69 +1,7 @@
 /* The readers of traces: what each takes, how a format is found, and the line that is said about everything else. */
 #include <zstd.h>
 
-#include "tests/cmocka_fixed.h"
-#include "trace_helpers.h"
-
-struct read {
-    struct trace trace;
-    struct model own;
-    bool has_own, has_bytes;
-    struct error err;
-};
-
-/* As `replay` reads: without a model, any ids. */
-static bool alone(struct read *r, const char *format, const void *data, size_t size)
-{
-    char *path = write_file(data, size);
-    *r = (struct read){0};
-    const bool good = trace_read_alone(path, format, &r->trace, &r->own, &r->has_bytes, &r->err);
-    r->has_own = good;
-    char *name = strstr(r->err.text, path);
-    if (name != NULL) /* the same in every run */
-        memmove(name, name + strlen(path) - 1, strlen(name) - strlen(path) + 2), name[0] = 'F';
-    remove_file(path);
-    return good;
-}
-
-/* As `run` reads. */
-static bool with_model(struct read *r, const struct workload_spec *spec, const struct model *model, const char *text)
-{
-    char *path = write_file(text, strlen(text));
-    struct workload_spec own = *spec;
-    own.trace = path;
-    *r = (struct read){0};
-    const bool good = workload_compile(&own, model, &r->trace, &r->own, &r->has_own, &r->err);
-    char *name = strstr(r->err.text, path);
-    if (name != NULL)
-        memmove(name, name + strlen(path) - 1, strlen(name) - strlen(path) + 2), name[0] = 'F';
-    remove_file(path);
-    return good;
-}
-
-static void drop(struct read *r)
-{
-    trace_free(&r->trace);
-    if (r->has_own)
-        model_free(&r->own);
-}
-
-static void reads(const char *format, const char *text, const char *steps)
-{
-    struct read r;
-    const bool good = alone(&r, format, text, strlen(text));
-    assert_string_equal(r.err.text, "");
-    assert_true(good);
-    steps_are(&r.trace, steps);
-    drop(&r);
-}
-
-static void refuses(const char *format, const char *text, const char *expected)
-{
-    struct read r;
-    assert_false(alone(&r, format, text, strlen(text)));
-    assert_string_equal(r.err.text, expected);
-    assert_true(r.err.code == STATUS_INPUT || r.err.code == STATUS_USAGE);
-}
+#include "reader_helpers.h"
 
 static void test_ids(void **state)
 {
@@ -90,8 +28,11 @@ static void test_ids(void **state)
     refuses("ids", "*\n", "F: the trace is empty: it names no block");
     refuses(NULL, "1\n2\nabc\n", "F:3: found \"abc\", expected one block id a line, a decimal number");
     refuses(NULL, "1\n*\n-2\n", "F:3: found \"-2\", expected one block id a line, a decimal number");
-    refuses(NULL, "1\n2,3\n", "F:2: found \",3\", expected one block id a line, a decimal number");
-    refuses("ids", "1\n2 3\n", "F:2: found \"3\", expected one block id a line, a decimal number");
+    refuses(NULL, "1\n2,3\n", "F:2: found \"2,3\", expected one block id a line, a decimal number");
+    refuses("ids", "1\n2 3\n", "F:2: found \"2 3\", expected one block id a line, a decimal number");
+    refuses(NULL, "1\n2.5\n", "F:2: found \"2.5\", expected one block id a line, a decimal number");
+    refuses(NULL, "1\n  2x \r\n3\n", "F:2: found \"2x\", expected one block id a line, a decimal number");
+    refuses("ids", "*\n* 4\n", "F:2: found \"* 4\", expected one block id a line, a decimal number");
     refuses(NULL, "1\n18446744073709551616\n", "F:2: found \"18446744073709551616\", expected a block id below 2^64");
 }
 
@@ -109,6 +50,13 @@ static void test_ids_across_chunks(void **state)
     for (uint32_t i = 0; i < LINES; i++)
         assert_true(r.trace.uses[i] == i % 3001);
     drop(&r);
+
+    /* A line that is cut behind its 2 is quoted whole all the same. */
+    const size_t before = ((size_t)1 << 20) - 1;
+    for (size_t i = 0; i < before; i++)
+        text[i] = i % 2 == 0 && i + 1 < before ? '1' : '\n';
+    memcpy(text + before, "2.5\n", 5);
+    refuses("ids", text, "F:524289: found \"2.5\", expected one block id a line, a decimal number");
     free(text);
 }
 
@@ -145,7 +93,7 @@ static void test_ids_of_a_model(void **state)
     spec.compute_per_token_ns = 5;
     assert_false(with_model(&r, &spec, &model, "0\n"));
     assert_string_equal(r.err.text, "compute_per_token and prompt_compute need a trace that marks tokens, and F does "
-                                    "not: expected auto");
+                                    "not: expected roofline");
     assert_int_equal(r.err.code, STATUS_USAGE);
     model_free(&model);
 }
@@ -184,150 +132,6 @@ static void test_passes(void **state)
     refuses(NULL, "1 2\n3,4\n", "F:2: \"3,4\": expected block ids, decimal numbers below 2^64, with blanks between");
 }
 
-static void test_csv(void **state)
-{
-    (void)state;
-    struct read r;
-    static const char text[] = "kind,bytes,block,token,step,phase,layer,compute_ns\n"
-                               "embedding,100,\"a \"\"b\"\", c\",5,0,prefill,-1,7\n"
-                               "layer,50,l0,5,1,prefill,0,\n"
-                               "expert,30,x,5,1,prefill,0,4\n"
-                               "layer,,l0,5,1,prefill,,5\n"
-                               ",,,,,idle,,1000\n"
-                               ",,,6,,idle,,234\n"
-                               ",50,l0,6,1,,,\n"
-                               "\n"
-                               ",, x ,9,1,decode,,0\n";
-    assert_true(alone(&r, NULL, text, sizeof text - 1));
-    assert_string_equal(r.err.text, "");
-    steps_are(&r.trace, "0 1,2?,1= 1 2?");
-    assert_string_equal(model_block_name(&r.own, 0), "a \"b\", c");
-    assert_int_equal(r.own.blocks[2].bytes, 30);
-    assert_int_equal(r.own.blocks[2].kind, BLOCK_EXPERT);
-    assert_int_equal(r.own.blocks[2].layer, 0);
-    assert_int_equal(r.own.blocks[0].layer, -1);
-    assert_true(r.has_bytes);
-    assert_int_equal(r.trace.segment_count, 3);
-    assert_int_equal(r.trace.segments[0].phase, PHASE_PREFILL);
-    assert_int_equal(r.trace.segments[0].token, 5);
-    assert_int_equal(r.trace.segments[0].idle_ns, 0);
-    assert_int_equal(r.trace.segments[1].token, 6);
-    assert_int_equal(r.trace.segments[1].idle_ns, 1234);
-    assert_int_equal(r.trace.segments[1].context_first, 1);
-    assert_int_equal(r.trace.segments[2].token, 9);
-    assert_int_equal(r.trace.segments[2].phase, PHASE_DECODE);
-    assert_int_equal(work_of(&r.trace, 0)->fixed_ns, 7);
-    assert_int_equal(work_of(&r.trace, 1)->fixed_ns, 9);
-    assert_int_equal(work_of(&r.trace, 2)->fixed_ns, -1); /* no time of its own: the roofline */
-    assert_int_equal(work_of(&r.trace, 2)->bytes, 50);
-    assert_int_equal(work_of(&r.trace, 3)->fixed_ns, 0);
-    drop(&r);
-
-    assert_true(alone(&r, NULL, "block\n7\nx\n7\n", 12));
-    steps_are(&r.trace, "0 1 0");
-    assert_false(r.has_bytes);
-    assert_false(r.trace.counts_tokens);
-    drop(&r);
-    reads(NULL, "step,block\n1,a\n1,b\n2,a\n1,a\n", "0,1 0 0"); /* only neighbours are one step */
-    reads(NULL, "step,token,block\n1,1,a\n1,2,a\n", "0 0");     /* a step ends with its token */
-}
-
-static void test_csv_refusals(void **state)
-{
-    (void)state;
-    refuses(NULL, "blok,bytes\n", "F:1: unknown column \"blok\": did you mean block?");
-    refuses(NULL, "block,block\n", "F:1: two columns \"block\"");
-    refuses(NULL, "bytes,step\n", "F:1: no column \"block\": expected it among the names of the columns");
-    refuses(NULL, "block,phase\n", "F:1: a column \"phase\" needs a column \"token\"");
-    refuses(NULL, "51,32768\n49,22528\n",
-            "F:1: found numbers, expected the names of the columns: put a line \"block,bytes\" above it");
-    refuses(NULL, "block,bytes\na,1\nb\n", "F:3: found 1 fields, expected 2 as in the line of column names");
-    refuses(NULL, "block,bytes\na,1\na,2\n", "F:3: block \"a\" has 2 bytes: expected 1 as where it appears first");
-    refuses(NULL, "block,bytes\na,\n", "F:2: block \"a\" has no bytes: expected its size where it appears first");
-    refuses(NULL, "block,bytes\na,0\n", "F:2: bytes 0: expected at least 1");
-    refuses(NULL, "block,bytes\na,1KB\n", "F:2: bytes \"1KB\": expected a whole number from 0 to 9223372036854775807");
-    refuses(NULL, "block,bytes\n,1\n", "F:2: no block: expected its name");
-    refuses(NULL, "block,bytes\n\"a,1\n", "F:2: a field in quotes does not end on its line: expected a closing \"");
-    refuses(NULL, "block,bytes\n\"a\"x,1\n", "F:2: found \"x,1\" behind a field in quotes: expected a comma");
-    refuses(NULL, "block,kind\na,layr\n", "F:2: kind \"layr\": did you mean layer?");
-    refuses(NULL, "block,token\na,2\na,1\n", "F:3: token 1 behind token 2: expected numbers that do not decrease");
-    refuses(NULL, "block,token,phase\na,2,prefil\n", "F:2: phase \"prefil\": did you mean prefill?");
-    refuses(NULL, "block,token,phase\na,2,prefill\na,2,decode\n",
-            "F:3: token 2 is prefill and decode: expected one phase");
-    refuses(NULL, "block,token,phase,compute_ns\na,1,,\n,,idle,5\na,1,,\n",
-            "F:4: a pause inside token 1: expected it between tokens");
-    refuses(NULL, "block,token,phase,compute_ns\na,1,,\n,,idle,5\n",
-            "F: the last line is a pause: expected a token behind it");
-    refuses(NULL, "block,token,phase,compute_ns\na,1,idle,5\n",
-            "F:2: phase idle: found the block \"a\", expected none");
-    refuses(NULL, "block,compute_ns\na,4611686018427387905\n",
-            "F:2: compute_ns \"4611686018427387905\": expected a whole number from 0 to 4611686018427387904");
-}
-
-static void test_csv_of_a_model(void **state)
-{
-    (void)state;
-    struct model model;
-    struct read r;
-    const struct workload_spec spec = trace_spec(NULL);
-    make_list(&model, "embed:10B layer0:20B");
-    assert_true(with_model(&r, &spec, &model, "block,bytes\nlayer0,20\n0,\n"));
-    steps_are(&r.trace, "1 0");
-    assert_false(r.has_own);
-    drop(&r);
-    assert_false(with_model(&r, &spec, &model, "block\nlayr0\n"));
-    assert_string_equal(r.err.text, "F:2: block \"layr0\": the model \"list\" has no such block: did you mean layer0?");
-    assert_false(with_model(&r, &spec, &model, "block,bytes\nlayer0,21\n"));
-    assert_string_equal(r.err.text, "F:2: block \"layer0\" has 21 bytes: expected 20 as in the model");
-    model_free(&model);
-
-    assert_true(with_model(&r, &spec, NULL, "block,bytes\nb,7\na,8\n"));
-    assert_true(r.has_own);
-    assert_int_equal(r.own.weights_bytes, 15);
-    drop(&r);
-    assert_false(with_model(&r, &spec, NULL, "block\nb\n"));
-    assert_string_equal(r.err.text, "F:1: no column \"bytes\": expected it, or a [model] that has these blocks");
-    assert_int_equal(r.err.code, STATUS_USAGE);
-}
-
-static void test_csv_that_was_written(void **state)
-{
-    (void)state;
-    struct read first, second;
-    struct error err = {0};
-    static const char text[] = "block,bytes,step,token,phase,compute_ns,layer,kind\n"
-                               "\"a,\"\"1\",10,0,0,prefill,3,,embedding\n"
-                               "b,20,1,0,prefill,,4,expert\n"
-                               "b,20,1,0,prefill,,4,expert\n"
-                               ",,,,idle,77,,\n"
-                               "b,20,2,3,decode,1,4,expert\n";
-    assert_true(alone(&first, NULL, text, sizeof text - 1));
-    char *path = write_file("", 0);
-    assert_true(trace_write_csv(&first.trace, &first.own, path, &err));
-    second = (struct read){0};
-    assert_true(trace_read_alone(path, NULL, &second.trace, &second.own, &second.has_bytes, &second.err));
-    second.has_own = true;
-    remove_file(path);
-    steps_are(&first.trace, "0 1?,1=? 1?");
-    steps_are(&second.trace, "0 1?,1=? 1?");
-    assert_string_equal(model_block_name(&second.own, 0), "a,\"1");
-    assert_int_equal(second.trace.segment_count, 2);
-    assert_int_equal(second.trace.segments[1].idle_ns, 77);
-    assert_int_equal(second.trace.segments[1].token, 3);
-    assert_int_equal(second.trace.segments[0].phase, PHASE_PREFILL);
-    for (uint32_t s = 0; s < 3; s++) {
-        assert_int_equal(work_of(&first.trace, s)->fixed_ns, work_of(&second.trace, s)->fixed_ns);
-        assert_int_equal(work_of(&first.trace, s)->bytes, work_of(&second.trace, s)->bytes);
-    }
-    assert_int_equal(second.own.blocks[1].layer, 4);
-    assert_int_equal(second.own.blocks[1].kind, BLOCK_EXPERT);
-    assert_false(trace_write_csv(&first.trace, &first.own, "/nonexistent/t.csv", &err));
-    assert_int_equal(err.code, STATUS_IO);
-    assert_string_equal(err.text, "cannot write /nonexistent/t.csv: No such file or directory");
-    drop(&first);
-    drop(&second);
-}
-
 static void test_an_embedding_alone_is_a_look_up(void **state)
 {
     (void)state;
@@ -364,8 +168,7 @@ static void test_sequence(void **state)
     trace_free(&trace);
     spec.sequence = "embed layer3";
     assert_false(workload_compile(&spec, &model, &trace, &own, &has_own, &err));
-    assert_string_equal(err.text,
-                        "sequence: block \"layer3\": the model \"list\" has no such block: did you mean layer1?");
+    assert_string_equal(err.text, "block \"layer3\": the model \"list\" has no such block: did you mean layer1?");
     assert_int_equal(err.code, STATUS_USAGE);
     spec.sequence = " ";
     assert_false(workload_compile(&spec, &model, &trace, &own, &has_own, &err));
@@ -398,6 +201,95 @@ static void test_formats(void **state)
     assert_int_equal(r.err.code, STATUS_INPUT);
 }
 
+/* A trace that is found out from a pipe is read whole: its first bytes do not come twice. */
+static void test_pipes(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {{"5\n7\n5\n", "0 1 0"},
+                                           {"1 2\n3\n", "0 1 2"},
+                                           {"block,bytes\na,5\nb,6\na,5\n", "0 1 0"},
+                                           {"\xEF\xBB\xBF*\n7\n", "0"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        int ends[2];
+        char path[40];
+        struct read r = {0};
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(write(ends[1], texts[i][0], strlen(texts[i][0])), (ssize_t)strlen(texts[i][0]));
+        close(ends[1]);
+        snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+        const bool good = trace_read_alone(path, NULL, &r.trace, &r.own, &r.has_bytes, &r.err);
+        close(ends[0]);
+        assert_string_equal(r.err.text, "");
+        assert_true(good);
+        steps_are(&r.trace, texts[i][1]);
+        r.has_own = true;
+        drop(&r);
+    }
+}
+
+/* What is in front of the first line with content does not hide it, however long it is. */
+static void test_separators_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *then, *steps;
+    } cases[] = {{"*\n", "4\n4\n", "0 0"}, {"\n", "4 5\n6\n", "0 1 2"}, {" \t\r\n", "block,bytes\na,5\nb,6\n", "0 1"}};
+    static const size_t sizes[] = {4090, 4096, 5000, 300000};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            char *text = calloc(sizes[k] + 64, 1);
+            assert_non_null(text);
+            size_t used = 0;
+            for (const size_t length = strlen(cases[i].first); used < sizes[k]; used += length)
+                memcpy(text + used, cases[i].first, length);
+            memcpy(text + used, cases[i].then, strlen(cases[i].then));
+            reads(NULL, text, cases[i].steps);
+            text[used] = '\0';
+            refuses(NULL, text, "F: the trace is empty: it names no block");
+            free(text);
+        }
+    enum { MUCH = 3 << 20 }; /* further than anybody looks: ids */
+    char *text = malloc(MUCH + 4);
+    assert_non_null(text);
+    for (size_t i = 0; i < MUCH; i++)
+        text[i] = i % 2 == 0 ? '*' : '\n';
+    memcpy(text + MUCH, "8\n", 3);
+    reads(NULL, text, "0");
+    text[MUCH] = '\0';
+    refuses(NULL, text, "F: the trace is empty: it names no block");
+    free(text);
+}
+
+/* Sizes are the config's fault, not the trace's. */
+static void test_sums_of_a_model_s_sizes(void **state)
+{
+    (void)state;
+    struct model model, own;
+    struct trace trace;
+    struct read r;
+    struct error err = {0};
+    bool has_own;
+    static const char sized[] = "block,bytes\na,4611686018427387904\na,\na,\n"; /* these are the trace's own */
+    struct workload_spec spec = trace_spec(NULL);
+    make_list(&model, "a:4611686018427387904B b:1B");
+    assert_false(with_model(&r, &spec, &model, "0\n1\n0\n"));
+    assert_string_equal(r.err.text, "F: the trace accesses more than 2^63 bytes");
+    assert_int_equal(r.err.code, STATUS_USAGE);
+    spec.sequence = "a a";
+    assert_false(workload_compile(&spec, &model, &trace, &own, &has_own, &err));
+    assert_string_equal(err.text, "the sequence: the trace accesses more than 2^63 bytes");
+    assert_int_equal(err.code, STATUS_USAGE);
+    spec = (struct workload_spec){
+        .kind = WORKLOAD_DENSE, .output_tokens = 3, .compute_per_token_ns = 1, .prompt_compute_ns = 1};
+    assert_false(workload_compile(&spec, &model, &trace, &own, &has_own, &err));
+    assert_string_equal(err.text, "the trace accesses more than 2^63 bytes");
+    assert_int_equal(err.code, STATUS_USAGE);
+    model_free(&model);
+    refuses(NULL, sized, "F: the trace accesses more than 2^63 bytes");
+    assert_false(alone(&r, NULL, sized, sizeof sized - 1));
+    assert_int_equal(r.err.code, STATUS_INPUT);
+}
+
 static void test_lirs_traces(void **state)
 {
     (void)state;
@@ -426,13 +318,12 @@ int main(void)
         cmocka_unit_test(test_ids_across_chunks),
         cmocka_unit_test(test_ids_of_a_model),
         cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_refusals),
-        cmocka_unit_test(test_csv_of_a_model),
-        cmocka_unit_test(test_csv_that_was_written),
         cmocka_unit_test(test_an_embedding_alone_is_a_look_up),
         cmocka_unit_test(test_sequence),
         cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_separators_first),
+        cmocka_unit_test(test_sums_of_a_model_s_sizes),
         cmocka_unit_test(test_lirs_traces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
