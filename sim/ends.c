@@ -36,15 +36,11 @@ static bool check_spec(const struct run_spec *spec, struct error *err)
  * slowest rate that the device may fall to take less than 2^59 ns. */
 static bool check_load_times(const struct run_spec *spec, const uint64_t *load_bytes, struct error *err)
 {
-    const struct flash_spec *flash = &spec->device.flash;
-    uint64_t bytes = 0, slowest = flash->stream_bps;
+    uint64_t bytes = 0, slowest = flash_slowest_bps(&spec->device.flash);
     for (uint32_t b = 0; b < spec->model->block_count; b++) {
         if (!add(bytes, load_bytes[b], &bytes))
             return fail(err, STATUS_USAGE, "the weights have more than 2^64 bytes");
     }
-    wide hot = (wide)flash->max_bps * flash->hot_factor_ppm / 1000000;
-    if (flash->hot_after_ns > 0 && hot < slowest)
-        slowest = hot > 0 ? (uint64_t)hot : 1;
     if ((wide)bytes * NS_PER_S / slowest >= (wide)1 << 59)
         return fail(err, STATUS_USAGE, "reading all weights once takes over 18 years at %llu B/s",
                     (unsigned long long)slowest);

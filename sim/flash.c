@@ -6,6 +6,20 @@
 
 enum { NS_PER_S = 1000000000, PPM = 1000000 };
 
+static uint64_t hot_bps(const struct flash_spec *spec)
+{
+    uint64_t hot = (uint64_t)((wide)spec->max_bps * spec->hot_factor_ppm / PPM);
+    return hot > 0 ? hot : 1;
+}
+
+uint64_t flash_slowest_bps(const struct flash_spec *spec)
+{
+    uint64_t slowest = spec->stream_bps < spec->max_bps ? spec->stream_bps : spec->max_bps;
+    if (spec->hot_after_ns > 0 && hot_bps(spec) < slowest)
+        slowest = hot_bps(spec);
+    return slowest;
+}
+
 void flash_init(struct flash *flash, const struct flash_spec *spec)
 {
     *flash = (struct flash){.spec = *spec};
@@ -39,8 +53,7 @@ int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, 
     uint64_t max_bps = flash->spec.max_bps;
     uint64_t stream_bps = flash->spec.stream_bps;
     if (is_hot(flash, now_ns)) {
-        max_bps = (uint64_t)((wide)max_bps * flash->spec.hot_factor_ppm / PPM);
-        max_bps = max_bps > 0 ? max_bps : 1;
+        max_bps = hot_bps(&flash->spec);
         stream_bps = stream_bps < max_bps ? stream_bps : max_bps;
     }
     if (flash->in_flight++ == 0)

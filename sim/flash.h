@@ -34,6 +34,9 @@ struct flash {
     uint64_t moved_bytes;           /* by finished commands */
 };
 
+/* The slowest rate that a read may ever move at, heat included; at least 1. */
+uint64_t flash_slowest_bps(const struct flash_spec *spec);
+
 void flash_init(struct flash *flash, const struct flash_spec *spec);
 
 static inline bool flash_has_slot(const struct flash *flash)

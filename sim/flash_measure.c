@@ -59,14 +59,6 @@ static void measure(struct bench *bench, uint64_t bytes, uint64_t *bytes_per_s, 
     *latency_ns = (int64_t)(latency_sum / measured);
 }
 
-/* The lowest rate that a read may move at: of one read, or of a hot device. */
-static uint64_t slowest_bps(const struct flash_spec *spec)
-{
-    const wide hot = spec->hot_after_ns > 0 ? (wide)spec->max_bps * spec->hot_factor_ppm / 1000000 : spec->max_bps;
-    const wide slowest = hot < spec->stream_bps ? hot : spec->stream_bps;
-    return slowest > 0 ? (uint64_t)slowest : 1;
-}
-
 bool flash_measure(const struct flash_spec *spec, uint32_t lanes, uint64_t bytes, uint64_t *bytes_per_s,
                    int64_t *latency_ns, struct error *err)
 {
@@ -75,7 +67,7 @@ bool flash_measure(const struct flash_spec *spec, uint32_t lanes, uint64_t bytes
     if (bytes == 0 || bytes > UINT64_C(1) << 40)
         return fail(err, STATUS_USAGE, "a read of %llu bytes: expected 1B to 1TiB", (unsigned long long)bytes);
     /* So the whole loop, 320 reads a lane one after the other, stays within int64. */
-    if ((wide)bytes * NS_PER_S / slowest_bps(spec) > READ_NS_MAX || spec->setup_ns > READ_NS_MAX)
+    if ((wide)bytes * NS_PER_S / flash_slowest_bps(spec) > READ_NS_MAX || spec->setup_ns > READ_NS_MAX)
         return fail(err, STATUS_USAGE, "a read of %llu bytes takes over 18 minutes on this device",
                     (unsigned long long)bytes);
 
