@@ -105,21 +105,21 @@ static bool plain_steps(struct replay *r, const uint32_t *uses, uint32_t count, 
     const struct evict_ops ops = *r->host.evict;
     void *self = r->host.evict_self;
     uint8_t *state = r->host.state;
-    const struct policy_block *blocks = r->host.blocks, *sizes = r->sizes;
+    const struct policy_block *blocks = r->host.blocks; /* = r->sizes: not with a capacity in objects */
     const uint64_t budget = view->budget_bytes, evictable = budget - view->pinned_bytes;
     uint64_t held = view->held_bytes, misses = 0, hit_bytes = 0, miss_bytes = 0, streamed = 0, evictions = 0;
     bool good = true;
     for (uint32_t i = 0; i < count; i++, view->step++) {
         block_id b = uses[i] & USE_BLOCK;
+        uint64_t bytes = blocks[b].bytes;
         if (state[b] & POLICY_RESIDENT) {
-            hit_bytes += sizes[b].bytes;
+            hit_bytes += bytes;
             if (ops.on_hit && !(state[b] & POLICY_PINNED))
                 ops.on_hit(self, view, b);
             continue;
         }
-        uint64_t bytes = blocks[b].bytes;
         misses++;
-        miss_bytes += sizes[b].bytes;
+        miss_bytes += bytes;
         if (ops.on_miss)
             ops.on_miss(self, view, b);
         bool kept = bytes <= evictable && (!ops.admit || ops.admit(self, view, b));
@@ -162,7 +162,7 @@ static bool walk(struct replay *r, struct error *err)
     for (uint32_t s = 0; s < trace->segment_count; s++) {
         const struct segment *segment = &trace->segments[s];
         for (uint32_t repeat = 0; repeat < segment->repeat; repeat++, r->host.view.token++) {
-            if (!trace->step_first && !r->after_step) {
+            if (!trace->step_first && !r->after_step && r->host.blocks == r->sizes) {
                 if (!plain_steps(r, trace->uses + segment->first_step, segment->step_count, err))
                     return false;
                 continue;
