@@ -10,9 +10,9 @@
 struct plot_spec {
     const char *folder;     /* made when absent */
     const char *experiment; /* NULL: the one stored last */
-    const char *run_key;    /* for the figures of one run (memory over time, latency of tokens); NULL: the best of the
-                               largest budget at which the policies differ, and its rivals */
-    FILE *notes;            /* gets a line on each figure that was not drawn, and on configs left out; NULL: stderr */
+    const char *run_key; /* a key, or a prefix of one: for the figures of one run (memory over time, latency of tokens);
+                            NULL: the best of the largest budget at which the policies differ, and its rivals */
+    FILE *notes;         /* gets a line on each figure that was not drawn, and on configs left out; NULL: stderr */
 };
 
 /* Calls back with the path of each figure made. STATUS_IO when gnuplot is missing or fails, or the database has nothing

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "results/gnuplot.h"
 #include "results/text.h"
 
@@ -70,7 +71,7 @@ bool plot_text(FILE *file, const char *text, size_t characters, bool common)
         size_t at = 0, length;
         for (const char *p = part; p < end; p += length, at++) {
             uint32_t c;
-            length = text_decode(p, &c);
+            length = utf8_character(p, &c);
             if (at < head || at >= count - tail)
                 write_character(file, p, length, c, common);
             else if (at == head)

@@ -6,31 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t text_decode(const char *text, uint32_t *character)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    if (s[0] < 0x80) {
-        *character = s[0];
-        return 1;
-    }
-    const size_t length = s[0] >= 0xC2 && s[0] <= 0xDF   ? 2
-                          : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
-                          : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
-                                                         : 0;
-    if (length == 0)
-        return 0;
-    uint32_t value = s[0] & (0xFFu >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-        value = value << 6 | (s[i] & 0x3Fu);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
-        return 0;
-    *character = value;
-    return length;
-}
+#include "base/utf8.h"
 
 static bool acts_on_a_line(uint32_t c)
 {
@@ -47,7 +23,7 @@ char *text_clean(const char *text, bool one_line)
     size_t used = 0;
     for (size_t i = 0; i < size;) {
         uint32_t c;
-        const size_t length = text_decode(text + i, &c);
+        const size_t length = utf8_character(text + i, &c);
         if (length == 0) {
             memcpy(out + used, "\xEF\xBF\xBD", 3);
             used += 3;
@@ -79,7 +55,7 @@ size_t text_width(const char *text)
     size_t width = 0;
     while (*text != '\0') {
         uint32_t c;
-        const size_t length = text_decode(text, &c);
+        const size_t length = utf8_character(text, &c);
         if (length == 0 || !(c >= 0x300 && c <= 0x36F))
             width += length > 1 && is_wide(c) ? 2 : 1;
         text += length == 0 ? 1 : length;

@@ -4,12 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-/* The character at the start of the text (RFC 3629: no overlong forms, surrogates, or values over U+10FFFF). Returns
- * its length in bytes, or 0 when there is none. */
-size_t text_decode(const char *text, uint32_t *character);
 
 /* A copy (malloc) that is valid UTF-8: every byte that is not part of a character becomes U+FFFD. With one_line,
  * control characters (C0, DEL, C1) and the marks that reverse a line's direction become blanks too. NULL without

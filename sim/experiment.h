@@ -31,8 +31,8 @@ struct experiment; /* opaque; owns everything that its run_configs point to */
 
 /* Reads a config with `--set` overrides ("section.key=value", which replace the file's values). profile_dirs:
  * NULL-terminated list of folders that hold devices/NAME.ini and models/NAME.ini, the first hit wins; a profile may
- * also be a path (it contains '/'). Everything is checked here: unknown section, key or value with file:line and the
- * nearest valid one. STATUS_USAGE. */
+ * also be a path (it contains '/' or ends in ".ini"). Everything is checked here: unknown section, key or value with
+ * file:line and the nearest valid one. STATUS_USAGE. */
 bool experiment_read(const char *path, const char *const *overrides, size_t override_count,
                      const char *const *profile_dirs, struct experiment **experiment, struct error *err);
 /* The same from text in memory; `path` names it in messages, and relative paths start from its folder. */

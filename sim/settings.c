@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 
 bool is_file(const char *path)
 {
@@ -148,21 +149,14 @@ static bool add_item(void *context, const char *text, struct error *err)
 
 bool text_check(const char *text, struct error *err)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    for (size_t i = 0; s[i];) {
-        if (s[i] < 0x20 || s[i] == 0x7f)
-            return fail(err, STATUS_USAGE, "a control character (byte %u) in the value", s[i]);
-        unsigned more = s[i] < 0x80 ? 0 : s[i] >= 0xc2 && s[i] < 0xe0 ? 1 : s[i] >= 0xe0 && s[i] < 0xf0 ? 2 : 3;
-        uint32_t code = more == 0 ? s[i] : s[i] & (0x3fu >> more);
-        bool good = more < 3 || (s[i] >= 0xf0 && s[i] < 0xf5);
-        for (unsigned k = 1; good && k <= more; k++) {
-            good = (s[i + k] & 0xc0) == 0x80; /* false at the end of the text: its NUL */
-            code = code << 6 | (s[i + k] & 0x3fu);
-        }
-        if (!good || (more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
-            (more == 3 && (code < 0x10000 || code > 0x10ffff)))
+    uint32_t code;
+    for (size_t i = 0; text[i] != '\0';) {
+        size_t length = utf8_character(text + i, &code);
+        if (length == 0)
             return fail(err, STATUS_USAGE, "byte %zu of the value is not UTF-8", i + 1);
-        i += more + 1;
+        if (utf8_is_control(code))
+            return fail(err, STATUS_USAGE, "a control character (U+%04X) in the value", code);
+        i += length;
     }
     return true;
 }
