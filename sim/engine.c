@@ -44,13 +44,19 @@ void run_sample(struct run_state *run, int64_t time_ns)
     }
 }
 
+static void kill_app(struct run_state *run, const char *rule)
+{
+    run->killed = true;
+    run->numbers.killed_by = rule;
+}
+
 void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes)
 {
     bool grows = bytes > run->ledger.now_bytes[class];
     ledger_set(&run->ledger, class, bytes);
     const struct device *device = &run->spec->device;
     if (grows && device->kill_rule == KILL_THRESHOLD && run->ledger.app_bytes > device->kill_threshold_bytes)
-        run->killed = true;
+        kill_app(run, "threshold");
 }
 
 static inline int64_t step_ns(const struct run_state *run, uint32_t step, uint64_t context)
@@ -367,14 +373,12 @@ bool engine_run(const struct run_spec *spec, struct arena *arena, struct run_res
         return false;
     if (run->killed) {
         run->numbers.outcome = OUTCOME_REJECTED;
-        run->numbers.killed_by = "threshold";
     } else {
         load_phase(run, first, first_count);
         if (run_goes_on(run))
             walk(run);
         if (run->killed) {
             run->numbers.outcome = OUTCOME_KILLED;
-            run->numbers.killed_by = "threshold";
             run->numbers.killed_phase = phase_names[run->phase];
         }
     }
