@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "sim/experiment_parts.h"
+#include "sim/measure_replay.h"
 
 void prepared_free(struct prepared *cache)
 {
@@ -87,21 +88,6 @@ bool experiment_prepare(struct experiment *experiment, size_t index, struct prep
            prepare_trace(cache, &selection, &config, has_model, trace_key, err);
 }
 
-static bool bind_part(const struct policy_part *part, const struct model *model, struct arena *arena,
-                      struct bound_part *bound, struct error *err)
-{
-    *bound = (struct bound_part){0};
-    if (!part->policy)
-        return true;
-    block_id *blocks = arena_alloc(arena, POLICY_BLOCK_NAMES_MAX, sizeof *blocks);
-    int64_t *values = arena_alloc(arena, POLICY_PARAMS_MAX, sizeof *values);
-    if (!blocks || !values)
-        return fail(err, STATUS_IO, "out of memory");
-    memcpy(values, part->values, sizeof part->values);
-    *bound = (struct bound_part){.policy = part->policy, .args = {.values = values, .blocks = blocks}};
-    return policy_bind(part, model_find, model, blocks, &bound->args.block_count, err);
-}
-
 bool experiment_execute(struct experiment *experiment, size_t index, struct prepared *cache, struct arena *arena,
                         struct run_result *result, struct error *err)
 {
@@ -110,9 +96,9 @@ bool experiment_execute(struct experiment *experiment, size_t index, struct prep
     const struct run_config *config = experiment_run(experiment, index);
     struct run_spec spec = {
         .model = &cache->model, .trace = &cache->trace, .device = config->device, .loader = config->loader};
-    if (bind_part(&config->policy.evict, &cache->model, arena, &spec.evict, err) &&
-        bind_part(&config->policy.pin, &cache->model, arena, &spec.pin, err) &&
-        bind_part(&config->policy.prefetch, &cache->model, arena, &spec.prefetch, err) &&
+    if (part_bind(&config->policy.evict, &cache->model, arena, &spec.evict, err) &&
+        part_bind(&config->policy.pin, &cache->model, arena, &spec.pin, err) &&
+        part_bind(&config->policy.prefetch, &cache->model, arena, &spec.prefetch, err) &&
         engine_run(&spec, arena, result, err))
         return true;
     return fail_in(err, "%s", experiment->path); /* not which run: what many runs fail for is said once */

@@ -1,0 +1,115 @@
+/* Capacities, bound parts and records of replays. */
+#include "sim/measure_replay.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+enum { PPM = 1000000 };
+
+/* The size that all blocks have, or 0 when they differ. */
+static uint64_t common_size(const struct model *model)
+{
+    uint64_t size = model->blocks[0].bytes;
+    for (uint32_t i = 1; i < model->block_count; i++) {
+        if (model->blocks[i].bytes != size)
+            return 0;
+    }
+    return size;
+}
+
+static bool in_blocks(const char *text, size_t digits, const struct model *model, struct capacity *capacity,
+                      struct error *err)
+{
+    char number[CAPACITY_TEXT];
+    memcpy(number, text, digits);
+    number[digits] = '\0';
+    uint64_t count, size = common_size(model);
+    if (!parse_count(number, 1, UINT32_MAX, &count, err))
+        return false;
+    capacity->by_objects = size == 0;
+    return multiply(count, size > 0 ? size : 1, &capacity->amount) || fail(err, STATUS_USAGE, "too large");
+}
+
+static bool in_share(const char *text, const struct trace *trace, bool has_bytes, struct capacity *capacity,
+                     struct error *err)
+{
+    uint32_t ppm;
+    if (!parse_share(text, &ppm, err))
+        return false;
+    uint64_t whole = trace->working_set_bytes;
+    capacity->amount = whole / PPM * ppm + whole % PPM * ppm / PPM; /* rounded down, without overflow */
+    return capacity->amount > 0 || fail(err, STATUS_USAGE, "this share of the trace's distinct %s is less than one %s",
+                                        has_bytes ? "bytes" : "blocks", has_bytes ? "byte" : "block");
+}
+
+bool capacity_parse(const char *text, const struct model *model, const struct trace *trace, bool has_bytes,
+                    struct capacity *capacity, struct error *err)
+{
+    size_t length = strlen(text);
+    if (length >= CAPACITY_TEXT)
+        return fail(err, STATUS_USAGE, "\"%.20s...\" is too long", text);
+    *capacity = (struct capacity){0};
+    memcpy(capacity->text, text, length + 1);
+    bool good;
+    if (length > 3 && strcmp(text + length - 3, "obj") == 0) {
+        good = in_blocks(text, length - 3, model, capacity, err);
+    } else if (length > 1 && text[length - 1] == '%') {
+        good = in_share(text, trace, has_bytes, capacity, err);
+    } else if ((good = parse_bytes(text, &capacity->amount, err)) && !has_bytes) {
+        good = fail(err, STATUS_USAGE,
+                    "the trace has no sizes: write a number of blocks such as 500obj, or a share such as 10%%");
+    } else if (good && capacity->amount == 0) {
+        good = fail(err, STATUS_USAGE, "a capacity of 0");
+    }
+    return good || fail_in(err, "\"%s\"", text);
+}
+
+bool part_bind(const struct policy_part *part, const struct model *model, struct arena *arena, struct bound_part *bound,
+               struct error *err)
+{
+    *bound = (struct bound_part){0};
+    if (!part->policy)
+        return true;
+    block_id *blocks = arena_alloc(arena, POLICY_BLOCK_NAMES_MAX, sizeof *blocks);
+    int64_t *values = arena_alloc(arena, POLICY_PARAMS_MAX, sizeof *values);
+    if (!blocks || !values)
+        return fail(err, STATUS_IO, "out of memory");
+    memcpy(values, part->values, sizeof part->values);
+    *bound = (struct bound_part){.policy = part->policy, .args = {.values = values, .blocks = blocks}};
+    return policy_bind(part, model_find, model, blocks, &bound->args.block_count, err);
+}
+
+bool measure_replay(const struct model *model, const struct trace *trace, const struct policy_choice *choice,
+                    const struct capacity *capacity, enum evict_when evict_when, struct replay_record *record,
+                    struct error *err)
+{
+    struct replay_spec spec = {
+        .model = model,
+        .trace = trace,
+        .capacity_bytes = capacity->amount,
+        .by_objects = capacity->by_objects,
+        .evict_when = evict_when,
+    };
+    struct replay_result result;
+    struct arena arena = {0};
+    bool good = part_bind(&choice->evict, model, &arena, &spec.evict, err) &&
+                part_bind(&choice->pin, model, &arena, &spec.pin, err) && replay_run(&spec, &arena, &result, err);
+    arena_free(&arena);
+    if (!good)
+        return fail_in(err, "%s at %s", choice->label, capacity->text);
+    *record = (struct replay_record){
+        .trace = trace->name,
+        .policy = choice->label,
+        .capacity = capacity->text,
+        .capacity_bytes = capacity->by_objects ? UINT64_MAX : capacity->amount, /* NULL in outputs */
+        .accesses = result.accesses,
+        .hits = result.hits,
+        .misses = result.misses,
+        .hit_rate = ratio(result.hits, result.accesses),
+        .bytes_read = result.bytes_read,
+        .byte_hit_rate = ratio(result.bytes_hit, result.bytes_accessed),
+        .evictions = result.evictions,
+    };
+    return true;
+}
