@@ -12,7 +12,7 @@
 #include "workloads/workload.h"
 
 enum { KEY_POLICY = KEY_OWN, KEY_CAPACITY, KEY_EVICT_WHEN, KEY_TRACE_FORMAT };
-enum { LIST_MAX = 4096 };
+enum { LIST_MAX = 4096, COLUMNS_MAX = 32 };
 
 static const char *const evict_when_names[] = {"before_insert", "after_step"};
 
@@ -145,10 +145,25 @@ static bool replay_one(const struct replay *replay, const struct replay_options 
     return output_record(output, &record, err);
 }
 
+/* The capacity stands in a table as it was written, and a trace without sizes has no bytes to tell of. */
+static size_t columns_for_people(const struct replay *replay, size_t shown[COLUMNS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < replay_column_count && i < COLUMNS_MAX; i++) {
+        const char *name = replay_columns[i].name;
+        bool of_bytes = strstr(name, "byte") != NULL;
+        if (strcmp(name, "capacity_bytes") != 0 && (replay->has_bytes || !of_bytes))
+            shown[count++] = i;
+    }
+    return count;
+}
+
 static bool replay_all(const struct replay *replay, const struct replay_options *given, struct error *err)
 {
     struct output *output;
-    if (!output_open(stdout, given->format, replay_columns, replay_column_count, NULL, 0, &output, err))
+    size_t shown[COLUMNS_MAX];
+    size_t shown_count = columns_for_people(replay, shown);
+    if (!output_open(stdout, given->format, replay_columns, replay_column_count, shown, shown_count, &output, err))
         return false;
     note_prefetchers(replay);
     bool good = true;
