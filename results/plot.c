@@ -45,7 +45,7 @@ static bool make_folder(const char *path, struct error *err)
     return ok;
 }
 
-/* A figure with nothing to show leaves nothing, not even an older picture. */
+/* A figure with nothing to show, or one that failed, leaves nothing, not even an older picture. */
 static void remove_figure(const char *folder, const char *name)
 {
     static const char *const endings[] = {".csv", ".gp", ".svg", ".png"};
@@ -91,6 +91,8 @@ bool plot_all(struct store *store, const struct plot_spec *spec, void (*made)(vo
             continue;
         }
         ok = figure_end(&figure, ok, made, context, err);
+        if (!ok)
+            remove_figure(spec->folder, figures[i].name);
     }
     plot_runs_free(&runs);
     return ok;

@@ -105,7 +105,8 @@ static char *run_insert_text(void)
         sqlite3_str_appendall(sql, "?, ");
     sqlite3_str_appendall(sql, "json(?)"); /* refuses what is not JSON */
     store_append_columns(sql, ") ON CONFLICT (run_key) DO UPDATE SET ", "%s = excluded.%s");
-    sqlite3_str_appendall(sql, ", config = excluded.config");
+    /* The last assignment counts: the experiment stays the one that it was first run for. */
+    sqlite3_str_appendall(sql, ", config = excluded.config, experiment = run.experiment");
     return sqlite3_str_finish(sql);
 }
 

@@ -14,7 +14,7 @@ enum { STORE_APPLICATION_ID = 0x506c6f64 }; /* "Plod" */
 enum { STORE_SCHEMA_VERSION = 1 };
 
 /* Opens for writing, and makes the file and its folder when absent. A file that is not ours (application_id), of a
- * newer schema, or unreadable is STATUS_IO; an older schema of ours is migrated. */
+ * other schema version, or unreadable is STATUS_IO. */
 bool store_open(const char *path, struct store **store, struct error *err);
 /* Opens for reading only; a missing file is STATUS_IO. */
 bool store_open_read(const char *path, struct store **store, struct error *err);

@@ -131,6 +131,25 @@ static char *immutable_uri(const char *path)
     return uri;
 }
 
+/* Application and version by the file's header alone (SQLite's file format, section 1.3: the magic, user_version at
+ * byte 60, application_id at byte 68, big-endian). Without a lock, anything further may be half of what another process
+ * is just writing. False when the header is not that of a database of ours. */
+static bool read_header(sqlite3 *db, struct identity *id)
+{
+    sqlite3_file *file = NULL;
+    unsigned char head[100];
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file || !file->pMethods ||
+        file->pMethods->xRead(file, head, sizeof head, 0) != SQLITE_OK || memcmp(head, "SQLite format 3", 16) != 0)
+        return false;
+    uint32_t fields[2] = {0, 0};
+    for (int i = 0; i < 4; i++) {
+        fields[0] = fields[0] << 8 | head[60 + i];
+        fields[1] = fields[1] << 8 | head[68 + i];
+    }
+    *id = (struct identity){.application = fields[1], .version = fields[0]};
+    return id->application == STORE_APPLICATION_ID;
+}
+
 /* Looks at a stranger's file before it is opened in earnest, which would replay its journal or make files beside it. A
  * connection of its own, rather than read(2): closing a descriptor would drop this process's locks on the file. */
 static bool preflight(const char *path, struct error *err)
@@ -141,7 +160,8 @@ static bool preflight(const char *path, struct error *err)
     sqlite3 *db = NULL;
     struct identity id;
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    bool ok = sqlite3_open_v2(uri, &db, flags, NULL) == SQLITE_OK && look_at_identity(db, &id);
+    bool ok =
+        sqlite3_open_v2(uri, &db, flags, NULL) == SQLITE_OK && (read_header(db, &id) || look_at_identity(db, &id));
     if (!ok)
         store_file_fail(path, db, "cannot read", err);
     else

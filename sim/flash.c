@@ -50,12 +50,8 @@ static bool is_hot(const struct flash *flash, int64_t now_ns)
 int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, uint64_t bytes)
 {
     must(flash_has_slot(flash));
-    uint64_t max_bps = flash->spec.max_bps;
-    uint64_t stream_bps = flash->spec.stream_bps;
-    if (is_hot(flash, now_ns)) {
-        max_bps = hot_bps(&flash->spec);
-        stream_bps = stream_bps < max_bps ? stream_bps : max_bps;
-    }
+    /* A hot device's maximum may be below the stream rate: then it alone decides, by link_free. */
+    uint64_t max_bps = is_hot(flash, now_ns) ? hot_bps(&flash->spec) : flash->spec.max_bps;
     if (flash->in_flight++ == 0)
         flash->busy_since_ns = now_ns;
 
@@ -63,7 +59,7 @@ int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, 
     int64_t link_start = ready > flash->link_free_ns ? ready : flash->link_free_ns;
     flash->link_start_ns = link_start;
     flash->link_free_ns = link_start + part_ns(before_bytes, bytes, max_bps);
-    int64_t done = ready + part_ns(before_bytes, bytes, stream_bps);
+    int64_t done = ready + part_ns(before_bytes, bytes, flash->spec.stream_bps);
     return done > flash->link_free_ns ? done : flash->link_free_ns;
 }
 

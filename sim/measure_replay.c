@@ -80,6 +80,18 @@ bool part_bind(const struct policy_part *part, const struct model *model, struct
     return policy_bind(part, model_find, model, blocks, &bound->args.block_count, err);
 }
 
+/* A size has no meaning where blocks are counted. */
+static bool check_units(const struct policy_part *part, struct error *err)
+{
+    for (uint32_t i = 0; part->policy && i < part->policy->param_count; i++) {
+        const struct policy_param *param = &part->policy->params[i];
+        if (param->unit == POLICY_BYTES && part->values[i] != param->fallback)
+            return fail(err, STATUS_USAGE, "%s is a size, but a capacity in objects counts blocks of unequal sizes",
+                        param->name);
+    }
+    return true;
+}
+
 bool measure_replay(const struct model *model, const struct trace *trace, const struct policy_choice *choice,
                     const struct capacity *capacity, enum evict_when evict_when, struct replay_record *record,
                     struct error *err)
@@ -93,7 +105,8 @@ bool measure_replay(const struct model *model, const struct trace *trace, const 
     };
     struct replay_result result;
     struct arena arena = {0};
-    bool good = part_bind(&choice->evict, model, &arena, &spec.evict, err) &&
+    bool good = (!capacity->by_objects || (check_units(&choice->evict, err) && check_units(&choice->pin, err))) &&
+                part_bind(&choice->evict, model, &arena, &spec.evict, err) &&
                 part_bind(&choice->pin, model, &arena, &spec.pin, err) && replay_run(&spec, &arena, &result, err);
     arena_free(&arena);
     if (!good)

@@ -16,7 +16,7 @@
 
 const struct column run_columns[] = {
     TEXT(run_key, "hash of the effective config and the model version: equal keys, equal results"),
-    TEXT(experiment, "name of the experiment that ran it first"),
+    TEXT(experiment, "name of the experiment"),
     TEXT(device, "device profile"),
     TEXT(model, "model profile or file"),
     RUN("quant", COLUMN_TEXT, quant, true, "quantisation of the weights"),

@@ -95,7 +95,7 @@ static void plot(const char *folder, const char *const policies[4], const char *
 static void five_figures_with_their_data_and_scripts(void **state)
 {
     if (!has_gnuplot())
-        return;
+        skip();
     static const char *const policies[] = {"lru", "fifo", "pinned-lru", "prefetch-next"};
     plot(*state, policies, "demo", 10);
     for (size_t i = 0; i < 5; i++) {
@@ -125,7 +125,7 @@ static void five_figures_with_their_data_and_scripts(void **state)
 static void names_are_data(void **state)
 {
     if (!has_gnuplot())
-        return;
+        skip();
     char path[256], shell[600], call[600];
     test_path(*state, "figures/ran", path);
     snprintf(shell, sizeof shell, "`touch %s` $(touch %s)", path, path);
@@ -150,7 +150,7 @@ static void names_are_data(void **state)
 static void one_run_and_one_budget(void **state)
 {
     if (!has_gnuplot())
-        return;
+        skip();
     char path[256], folder[256];
     struct store *store;
     static struct made_up run;
@@ -207,7 +207,7 @@ static char *plot_notes(struct store *store, const char *folder, const char *run
 static void curves_tell_what_was_simulated(void **state)
 {
     if (!has_gnuplot())
-        return;
+        skip();
     char path[256];
     struct store *store;
     static struct made_up run;
@@ -236,7 +236,7 @@ static void curves_tell_what_was_simulated(void **state)
 static void an_edited_config_is_no_repeat(void **state)
 {
     if (!has_gnuplot())
-        return;
+        skip();
     char path[256];
     struct store *store;
     static struct made_up run;
@@ -269,7 +269,7 @@ static void an_edited_config_is_no_repeat(void **state)
 static void labels_name_what_differs(void **state)
 {
     if (!has_gnuplot())
-        return;
+        skip();
     char path[256];
     struct store *store;
     static struct made_up run;
@@ -300,7 +300,7 @@ static void labels_name_what_differs(void **state)
 static void one_token_has_no_curve(void **state)
 {
     if (!has_gnuplot())
-        return;
+        skip();
     char path[256], folder[256];
     struct store *store;
     static struct made_up run;
@@ -363,7 +363,7 @@ static void a_bad_gnuplot_is_an_error(void **state)
 static void a_missing_font_is_an_error(void **state)
 {
     if (!has_gnuplot())
-        return;
+        skip();
     char path[256], folder[256], fonts[256];
     struct store *store;
     static struct made_up run;

@@ -227,7 +227,8 @@ static void runs_belong_to_all_who_asked(void **state)
         ok(put_made_up(store, &runs[i], &err));
     }
     ok(store_claim(store, "late", &keys[1], 1, &err));
-    ok(store_claim(store, "late", &keys[1], 1, &err));
+    ok(store_claim(store, "later", &keys[1], 1, &err));
+    ok(store_claim(store, "late", &keys[1], 1, &err)); /* to ask again is to be the last */
     struct seen seen = {.count = 0};
     ok(store_each(store, "late", note, &seen, &err));
     assert_int_equal(seen.count, 1);
@@ -235,7 +236,11 @@ static void runs_belong_to_all_who_asked(void **state)
     ok(store_last_experiment(store, &arena, &last, &err));
     assert_string_equal(last, "late");
     assert_int_equal(query(store, "SELECT count(*) FROM runs WHERE experiment = 'late'"), 1);
-    assert_int_equal(query(store, "SELECT count(*) FROM runs"), 3);
+    assert_int_equal(query(store, "SELECT count(*) FROM runs"), 4);
+    runs[0].record.experiment = "forced";
+    ok(put_made_up(store, &runs[0], &err));
+    assert_int_equal(query(store, "SELECT count(*) FROM run WHERE experiment = 'forced'"), 0);
+    assert_int_equal(query(store, "SELECT count(*) FROM runs WHERE experiment = 'forced'"), 1);
     assert_int_equal(query(store, "SELECT count(*) FROM run"), 2);
     arena_free(&arena);
     ok(store_close(store, &err));
@@ -329,6 +334,29 @@ static void many_processes_write_one_file(void **state)
     ok(store_close(store, &err));
 }
 
+/* While another process writes and checkpoints, the file's header may claim more than is there. */
+static void a_file_that_is_written_can_be_opened(void **state)
+{
+    char path[256];
+    struct store *store;
+    test_path(*state, "runs.db", path);
+    struct made_up run;
+    make_up(&run, 1, "lru", 512 * MADE_MIB, 30);
+    ok(store_open(path, &store, &err));
+    ok(put_made_up(store, &run, &err));
+    ok(store_close(store, &err));
+    const pid_t child = fork();
+    if (child == 0)
+        store_in_child(path, 100, 400, -1);
+    unsigned opened = 0;
+    while (waitpid(child, NULL, WNOHANG) == 0) {
+        ok(store_open_read(path, &store, &err));
+        ok(store_close(store, &err));
+        opened++;
+    }
+    assert_true(opened > 0);
+}
+
 static void a_killed_writer_leaves_no_half_run(void **state)
 {
     char path[256];
@@ -376,6 +404,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_that_contradicts_itself_is_refused_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_thousand_runs_are_quick, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_processes_write_one_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_is_written_can_be_opened, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_killed_writer_leaves_no_half_run, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

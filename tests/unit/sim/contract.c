@@ -275,6 +275,42 @@ static bool admit_first_two(void *self, const struct policy_view *view, block_id
     return b < 2;
 }
 
+static bool admit_none(void *self, const struct policy_view *view, block_id b)
+{
+    (void)self;
+    (void)view;
+    (void)b;
+    return false;
+}
+
+static uint32_t plan_all(void *self, const struct policy_view *view, block_id *out, uint32_t max)
+{
+    (void)self;
+    for (block_id b = 0; b < view->block_count && b < max; b++)
+        out[b] = b;
+    return view->block_count;
+}
+
+/* What admit() refuses is not prefetched either; the rest of a plan is. */
+static void a_refused_block_is_not_prefetched(void **state)
+{
+    (void)state;
+    struct world world;
+    struct policy policy = evict_policy("refuser", answer_none);
+    struct policy prefetch = PLAN_BEYOND;
+    policy.ops.evict.admit = admit_first_two;
+    prefetch.ops.prefetch.plan = plan_all;
+    make_world(&world, &policy);
+    world.spec.prefetch.policy = &prefetch;
+    world.spec.loader.budget_bytes = 4 << 20;
+    assert_true(engine_run(&world.spec, &world.arena, &world.result, &world.err));
+    const struct run_numbers *n = &world.result.numbers;
+    assert_int_equal(n->uncacheable, 4);  /* blocks 2 and 3, twice */
+    assert_int_equal(n->delayed_hits, 1); /* block 1 came by the plan */
+    assert_int_equal(n->peak_weights_bytes, 2 << 20);
+    free_world(&world);
+}
+
 /* Refusing by admit() is asked once and streams at once, even while a prefetch is in flight that victim() would wait
  * for. */
 static void a_refused_block_is_streamed_at_once(void **state)
@@ -294,6 +330,10 @@ static void a_refused_block_is_streamed_at_once(void **state)
     struct replay_spec spec = {
         .model = &world.model, .trace = &world.trace, .capacity_bytes = 4 << 20, .evict.policy = &policy};
     struct replay_result result;
+    assert_true(replay_run(&spec, &world.arena, &result, &world.err));
+    assert_int_equal(result.hits, 2);
+    assert_int_equal(result.uncacheable, 4);
+    spec.evict_when = EVICT_AFTER_STEP;
     assert_true(replay_run(&spec, &world.arena, &result, &world.err));
     assert_int_equal(result.hits, 2);
     assert_int_equal(result.uncacheable, 4);
@@ -324,11 +364,11 @@ static void a_shorter_table_is_completed(void **state)
     (void)state;
     struct world world;
     struct policy policy = evict_policy("short", answer_none);
-    policy.ops.evict.admit = admit_first_two;
+    policy.ops.evict.admit = admit_none;
     policy.size = (uint32_t)(offsetof(struct policy, ops) + offsetof(struct evict_ops, admit));
     make_world(&world, &policy);
     assert_true(engine_run(&world.spec, &world.arena, &world.result, &world.err));
-    assert_int_equal(world.result.numbers.uncacheable, 4); /* by victim(): admit is not there */
+    assert_int_equal(world.result.numbers.uncacheable, 4); /* by victim(); with admit it would be 8 */
     free_world(&world);
 
     policy.size = 8;
@@ -417,11 +457,17 @@ static void refusing_is_an_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_victims_are_named),      cmocka_unit_test(wrong_replay_victims_are_named),
-        cmocka_unit_test(wrong_plans_are_named),        cmocka_unit_test(wrong_tables_are_refused),
-        cmocka_unit_test(refusing_is_an_answer),        cmocka_unit_test(a_refused_block_is_streamed_at_once),
-        cmocka_unit_test(streaming_can_kill),           cmocka_unit_test(endless_reads_are_refused),
-        cmocka_unit_test(a_shorter_table_is_completed), cmocka_unit_test(policies_see_the_time_and_the_pins),
+        cmocka_unit_test(wrong_victims_are_named),
+        cmocka_unit_test(wrong_replay_victims_are_named),
+        cmocka_unit_test(wrong_plans_are_named),
+        cmocka_unit_test(wrong_tables_are_refused),
+        cmocka_unit_test(refusing_is_an_answer),
+        cmocka_unit_test(a_refused_block_is_streamed_at_once),
+        cmocka_unit_test(a_refused_block_is_not_prefetched),
+        cmocka_unit_test(streaming_can_kill),
+        cmocka_unit_test(endless_reads_are_refused),
+        cmocka_unit_test(a_shorter_table_is_completed),
+        cmocka_unit_test(policies_see_the_time_and_the_pins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,11 @@ static void records_count_what_replays_do(void **state)
     assert_true(fabs(record.byte_hit_rate - 0.3) < 1e-12);
     assert_string_equal(record.capacity, "3obj");
 
+    assert_true(policy_parse("lru+hot(2MiB)", &choice, &world.err));
+    assert_false(
+        measure_replay(&world.model, &world.trace, &choice, &capacity, EVICT_BEFORE_INSERT, &record, &world.err));
+    assert_non_null(strstr(world.err.text, "size is a size"));
+
     assert_true(policy_parse("lru+blocks(nobody)", &choice, &world.err));
     assert_false(
         measure_replay(&world.model, &world.trace, &choice, &capacity, EVICT_BEFORE_INSERT, &record, &world.err));
