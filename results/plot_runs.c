@@ -41,17 +41,8 @@ static bool keep(void *context, const struct run_record *record, struct error *e
     runs->runs = grown;
     struct plot_run *mine = &runs->runs[runs->count];
     *mine = (struct plot_run){.record = *record};
-    for (size_t i = 0; i < run_column_count; i++) {
-        if (run_columns[i].type != COLUMN_TEXT)
-            continue;
-        char *field = (char *)&mine->record + run_columns[i].offset;
-        const char *text;
-        memcpy(&text, field, sizeof text);
-        text = arena_strdup(&runs->arena, text);
-        if (!text)
-            return plot_no_memory(err);
-        memcpy(field, &text, sizeof text);
-    }
+    if (!record_keep(&mine->record, &runs->arena))
+        return plot_no_memory(err);
     runs->count++;
     return true;
 }

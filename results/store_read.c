@@ -95,22 +95,6 @@ bool store_last_experiment(struct store *store, struct arena *arena, const char 
     return ok;
 }
 
-static bool keep_texts(struct run_record *record, struct arena *arena)
-{
-    for (size_t i = 0; i < run_column_count; i++) {
-        if (run_columns[i].type != COLUMN_TEXT)
-            continue;
-        const char *text;
-        char *field = (char *)record + run_columns[i].offset;
-        memcpy(&text, field, sizeof text);
-        const char *copy = arena_strdup(arena, text);
-        if (!copy)
-            return false;
-        memcpy(field, &copy, sizeof copy);
-    }
-    return true;
-}
-
 /* The first row of a statement; *found false when there is none. */
 static bool first_record(struct store *store, sqlite3_stmt *stmt, struct arena *arena, struct run_record *record,
                          bool *found, struct error *err)
@@ -119,7 +103,7 @@ static bool first_record(struct store *store, sqlite3_stmt *stmt, struct arena *
     *found = code == SQLITE_ROW;
     if (!*found && code != SQLITE_DONE)
         return store_file_fail(store->path, store->db, "cannot read", err);
-    return !*found || (read_record(stmt, record) && keep_texts(record, arena)) ||
+    return !*found || (read_record(stmt, record) && record_keep(record, arena)) ||
            fail(err, STATUS_IO, "%s: out of memory", store->path);
 }
 

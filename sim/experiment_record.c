@@ -26,25 +26,7 @@ bool experiment_record(struct experiment *experiment, size_t index, const struct
         .seed = config->seed,
         .numbers = result->numbers,
     };
-    /* Its own copies: the model may be gone before the record is. */
-    const char **texts[] = {&record->run_key,
-                            &record->experiment,
-                            &record->device,
-                            &record->model,
-                            &record->quant,
-                            &record->workload,
-                            &record->loader,
-                            &record->policy,
-                            &record->evict,
-                            &record->pin,
-                            &record->prefetch,
-                            &record->numbers.killed_by,
-                            &record->numbers.killed_phase};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        *texts[i] = arena_strdup(arena, *texts[i] != NULL ? *texts[i] : "");
-        if (*texts[i] == NULL)
-            return fail(err, STATUS_IO, "out of memory");
-    }
     record_finish(record);
-    return true;
+    /* The model may be gone before the record is. */
+    return record_keep(record, arena) || fail(err, STATUS_IO, "out of memory");
 }

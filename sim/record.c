@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/wide.h"
 
@@ -126,4 +127,20 @@ void record_finish(struct run_record *record)
     must(n->tpot_total_ns >= 0);
     record->tokens_per_s =
         n->tpot_count == 0 ? (double)NAN : quotient((wide)n->tpot_count * 1000000000u, (uint64_t)n->tpot_total_ns);
+}
+
+bool record_keep(struct run_record *record, struct arena *arena)
+{
+    for (size_t i = 0; i < run_column_count; i++) {
+        if (run_columns[i].type != COLUMN_TEXT)
+            continue;
+        const char *text;
+        char *field = (char *)record + run_columns[i].offset;
+        memcpy(&text, field, sizeof text);
+        const char *copy = arena_strdup(arena, text ? text : "");
+        if (!copy)
+            return false;
+        memcpy(field, &copy, sizeof copy);
+    }
+    return true;
 }

@@ -47,6 +47,10 @@ extern const size_t replay_column_count;
 /* Fills the computed fields (outcome, rates) from numbers. */
 void record_finish(struct run_record *record);
 
+/* Gives the record copies of its texts in arena ("" for NULL), so that it outlives what they came from. False without
+ * memory. */
+bool record_keep(struct run_record *record, struct arena *arena);
+
 /* a / b as the nearest double, NAN for b == 0. */
 double ratio(uint64_t a, uint64_t b);
 
