@@ -44,7 +44,8 @@ static const struct column device_columns[] = {
     ROW("flash_max_bytes_per_s", COLUMN_INTEGER, flash_max_bps, "rate of all reads together"),
     ROW("queue_depth", COLUMN_INTEGER, queue_depth, "commands in flight"),
     ROW("command_bytes", COLUMN_INTEGER, command_bytes, "largest command of a prefetch"),
-    ROW("hot_after_ns", COLUMN_INTEGER, hot_after_ns, "busy time until the device is hot; 0: never"),
+    {"hot_after_ns", COLUMN_INTEGER, offsetof(struct device_row, hot_after_ns), true,
+     "busy time until the device is hot; none: never"},
     ROW("hot_factor", COLUMN_REAL, hot_factor, "share of the maximum rate when hot"),
     ROW("memory_bytes_per_s", COLUMN_INTEGER, memory_bps, "bandwidth of RAM that a decode reaches"),
 };
@@ -65,7 +66,7 @@ static void fill_row(const struct device *device, struct device_row *row)
         .flash_max_bps = device->flash.max_bps,
         .queue_depth = device->flash.queue_depth,
         .command_bytes = device->flash.command_bytes,
-        .hot_after_ns = device->flash.hot_after_ns,
+        .hot_after_ns = device->flash.hot_after_ns > 0 ? device->flash.hot_after_ns : -1,
         .hot_factor = device->flash.hot_factor_ppm / PPM,
         .memory_bps = device->memory_bps,
     };
