@@ -1,20 +1,15 @@
-/* The list of what is built in. A new policy is one line here. */
+/* What is built in: the policies of built_in.inc, and the presets. */
 #include "policies/registry.h"
 
-/* X(the variable policy_NAME of a policy's file), in the order of listing. */
-#define BUILT_INS(X)                                                                                                   \
-    X(lru)                                                                                                             \
-    X(fifo)                                                                                                            \
-    X(hot)                                                                                                             \
-    X(kinds)                                                                                                           \
-    X(blocks)                                                                                                          \
-    X(next)
+#define BUILT_IN(name) extern const struct policy policy_##name;
+#include "policies/built_in.inc"
+#undef BUILT_IN
 
-#define DECLARE(name) extern const struct policy policy_##name;
-#define ADDRESS(name) &policy_##name,
-BUILT_INS(DECLARE)
-
-static const struct policy *const built_ins[] = {BUILT_INS(ADDRESS)};
+#define BUILT_IN(name) &policy_##name,
+static const struct policy *const built_ins[] = {
+#include "policies/built_in.inc"
+};
+#undef BUILT_IN
 
 static const struct policy_preset presets[] = {
     {"pinned-lru", "pin the hottest blocks, LRU for the rest", "lru+hot"},

@@ -8,7 +8,7 @@
  * A parameter without a name is the part's first one; a preset hands its parameters to the part that declares them. A
  * list parameter takes the values up to the closing parenthesis: kinds(embedding,norm), blocks(embed,layer1); a policy
  * has at most one. Presets may stand among parts: pinned-lru+next. Adding a policy: one file, and one line in
- * registry.c. */
+ * built_in.inc. */
 #ifndef POCKETLOAD_POLICIES_REGISTRY_H
 #define POCKETLOAD_POLICIES_REGISTRY_H
 

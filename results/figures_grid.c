@@ -125,16 +125,6 @@ static bool write_curves(const struct plot_runs *runs, const struct curves *curv
     return ok;
 }
 
-/* How far apart, in bytes, series stand that would hide each other at one budget. */
-static double side_step(const struct curves *curves)
-{
-    const uint64_t largest = curves->budgets[curves->budget_count - 1];
-    double step = (double)largest * 0.014;
-    for (size_t i = 1; i < curves->budget_count; i++)
-        step = fmin(step, (double)(curves->budgets[i] - curves->budgets[i - 1]) * 0.6 / (double)curves->series_count);
-    return step;
-}
-
 static bool draw_curves(const struct plot_runs *runs, struct figure *figure, double (*value)(const struct plot_run *),
                         const char *title, const char *y_label, struct axis_unit (*unit)(double largest), bool *drawn,
                         struct error *err)
@@ -149,7 +139,6 @@ static bool draw_curves(const struct plot_runs *runs, struct figure *figure, dou
                                                .x = axis_bytes(largest),
                                                .y = unit(curves.largest),
                                                .largest_x = (double)largest,
-                                               .side_step = side_step(&curves),
                                                .series = (unsigned)curves.series_count,
                                                .left_out = curves.left_out,
                                                .killed = curves.killed};

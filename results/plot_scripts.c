@@ -112,28 +112,28 @@ void script_end(FILE *file)
           file);
 }
 
-/* Between two budgets nothing was simulated: the lines there only lead the eye. */
+/* Between two budgets nothing was simulated: the lines there only lead the eye. Series that coincide stay visible, as
+ * the first are drawn widest and the last smallest. */
 void script_curves(FILE *file, const struct curves_drawing *d)
 {
     fprintf(file,
             "    set title \"%s%s\" . configs . \"\\n\" . heading\n"
-            "    set xlabel 'budget for weights (%s)%s' offset 0,0.4\n"
+            "    set xlabel 'budget for weights (%s)' offset 0,0.4\n"
             "    set ylabel '%s (%s)'\n"
             "    set xrange [0:%g]\n"
-            "    x(i) = ($1 + (i - (series + 1) / 2.0) * %g) / %" PRId64 ".0\n"
-            "    y(i) = column(i + 1) / %" PRId64 ".0\n",
-            d->title, d->left_out ? " (the first 16 series)" : "", d->x.name,
-            d->series > 1 ? "; series stand side by side at each" : "", d->y_label, d->y.name,
-            (d->largest_x * 1.02 + d->side_step * d->series / 2) / (double)d->x.factor, d->side_step, d->x.factor,
-            d->y.factor);
-    fputs("    plot for [i = 1:series] data skip 1 using (x(i)):(y(i)) with lines lw 1.5 dt (4,4) lc rgb color(i) "
-          "notitle, \\\n"
-          "        for [i = 1:series] data skip 1 using (x(i)):(y(i)) with points pt shape(i) ps 1.4 lw 2 lc rgb "
+            "    x(i) = $1 / %" PRId64 ".0\n"
+            "    y(i) = column(i + 1) / %" PRId64 ".0\n"
+            "    nested(i) = series > 1 ? (series - i) / (series - 1.0) : 0\n",
+            d->title, d->left_out ? " (the first 16 series)" : "", d->x.name, d->y_label, d->y.name,
+            d->largest_x * 1.03 / (double)d->x.factor, d->x.factor, d->y.factor);
+    fputs("    plot for [i = 1:series] data skip 1 using (x(i)):(y(i)) with lines lw 1 + 3 * nested(i) dt (4,4) lc rgb "
           "color(i) notitle, \\\n"
+          "        for [i = 1:series] data skip 1 using (x(i)):(y(i)) with points pt shape(i) ps 1.1 + 1.5 * nested(i) "
+          "lw 2 lc rgb color(i) notitle, \\\n"
           "        for [i = 1:series] data skip 1 using (x(i)):(column(series + i + 1) == 1 ? 0 : NaN) with points "
           "pt 2 ps 1.3 lw 4 lc rgb color(i) notitle, \\\n"
-          "        for [i = 1:series] keyentry with linespoints pt shape(i) ps 1.4 lw 2 dt (4,4) lc rgb color(i) "
-          "title names[i]",
+          "        for [i = 1:series] keyentry with linespoints pt shape(i) ps 1.1 + 0.9 * nested(i) lw 2 dt (4,4) lc "
+          "rgb color(i) title names[i]",
           file);
     fputs(d->killed ? ", \\\n        keyentry with points pt 2 ps 1.3 lw 4 lc rgb '#606060' title 'killed'\n" : "\n",
           file);

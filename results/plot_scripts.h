@@ -28,7 +28,7 @@ unsigned script_legend_height(unsigned series); /* of a picture with so many in 
 struct curves_drawing {
     const char *title, *y_label;
     struct axis_unit x, y;
-    double largest_x, side_step; /* in bytes */
+    double largest_x; /* in bytes */
     unsigned series;
     bool left_out; /* there are more series than drawn */
     bool killed;   /* some runs were */

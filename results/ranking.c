@@ -121,11 +121,14 @@ static bool add_row(struct grid *grid, const struct entry *group, size_t length,
     if (!isnan(record->tokens_per_s))
         snprintf(speed, sizeof speed, record->tokens_per_s < 100 ? "%.2f" : "%.0f", record->tokens_per_s);
     verdict(group, length, position, outcome, sizeof outcome);
+    const bool whole = n->outcome == OUTCOME_COMPLETED; /* shares of a run that was cut off mean nothing */
     const char *budget = position > 0 ? "" : record->budget_bytes == 0 ? "none" : NULL;
     return grid_add(grid, budget ? budget : format_bytes(record->budget_bytes, text)) && grid_add(grid, name) &&
-           grid_add(grid, share(record->hit_rate, text)) && grid_add(grid, time_or_dash(n->ttft_ns, text)) &&
-           grid_add(grid, time_or_dash(n->tpot_mean_ns, text)) && grid_add(grid, speed) &&
-           grid_add(grid, share(ratio((uint64_t)(n->load_ns + n->stall_ns), (uint64_t)n->virtual_time_ns), text)) &&
+           grid_add(grid, whole ? share(record->hit_rate, text) : "-") &&
+           grid_add(grid, time_or_dash(n->ttft_ns, text)) && grid_add(grid, time_or_dash(n->tpot_mean_ns, text)) &&
+           grid_add(grid, speed) &&
+           grid_add(grid, whole ? share(ratio((uint64_t)(n->load_ns + n->stall_ns), (uint64_t)n->virtual_time_ns), text)
+                                : "-") &&
            grid_add(grid, n->tokens == 0 ? "-" : format_bytes(n->bytes_read / n->tokens, text)) &&
            grid_add(grid, format_bytes(n->peak_memory_bytes, text)) && grid_add(grid, outcome);
 }

@@ -135,13 +135,13 @@ FROM run JOIN member USING (run_key)
 ORDER BY member.experiment, device, model, quant, workload, loader, setting, budget_bytes, seed, place, run.id;
 
 CREATE VIEW tokens AS
-SELECT member.experiment, run.policy, run.budget_bytes, token.*
+SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, token.*
 FROM token JOIN run USING (run_key) JOIN member USING (run_key);
 
 CREATE VIEW samples AS
-SELECT member.experiment, run.policy, run.budget_bytes, sample.*
+SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, sample.*
 FROM sample JOIN run USING (run_key) JOIN member USING (run_key);
 
 CREATE VIEW blocks AS
-SELECT member.experiment, run.policy, run.budget_bytes, block.*
+SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, block.*
 FROM block JOIN run USING (run_key) JOIN member USING (run_key);

@@ -26,7 +26,7 @@ is 'its line' "$(sed 's/.*config\.ini:\([0-9]*\):.*/\1/' "$scratch/.err")" "$(gr
 bad_config 2 'config\.ini:[0-9]+: .*chunkd.*chunked' 'unknown value' 's/chunked/chunkd/'
 bad_config 2 'config\.ini:[0-9]+: .*lur.*lru' 'unknown policy' 's/lru, fifo/lur/'
 bad_config 2 'config\.ini:[0-9]+: .*generic-6bg.*generic-6gb' 'unknown profile' 's/generic-6gb/generic-6bg/'
-bad_config 2 'config\.ini:[0-9]+: .*"mine\.ini": tried .*/mine\.ini and mine\.ini$' 'a profile file that is not there' 's/generic-6gb/mine.ini/'
+bad_config 2 'config\.ini:[0-9]+: .*"no-such-phone\.ini": tried .*/no-such-phone\.ini and no-such-phone\.ini$' 'a profile file that is not there' 's/generic-6gb/no-such-phone.ini/'
 bad_config 2 'config\.ini:[0-9]+: .*512.*unit' 'a size without a unit' 's/2MiB, 3MiB/512/'
 bad_config 2 'config\.ini:[0-9]+: .*99999999999999999999' 'a size that overflows' 's/2MiB, 3MiB/99999999999999999999GiB/'
 bad_config 2 'config\.ini:[0-9]+: ' 'a size that overflows by its unit' 's/2MiB, 3MiB/18014398509481984KiB/'
