@@ -202,6 +202,8 @@ static void the_ranking_names_the_best(void **state)
     verdict_is(text, "late", "  1.50x the TTFT");
     verdict_is(text, "slow", "  3.00x the time");
     verdict_is(text, "dies", "  killed by threshold in phase decode");
+    const char *share = strstr(text, "dies") + strlen("dies");
+    assert_int_equal(share[strspn(share, " ")], '-'); /* no hit rate of half a run */
     assert_non_null(strstr(text, "tok/s  waiting  read/token"));
     verdict_is(text, "alone", "GiB"); /* nothing to compare with */
     assert_null(strchr(text, '\033'));
