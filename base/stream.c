@@ -50,14 +50,22 @@ static bool fill(struct stream *s, struct error *err)
     return true;
 }
 
+/* A frame, or one to skip, which may stand in front (RFC 8878, sections 3.1.1 and 3.1.2). */
+static bool is_zstd(const unsigned char *head)
+{
+    static const unsigned char frame[MAGIC_BYTES] = {0x28, 0xB5, 0x2F, 0xFD};
+    static const unsigned char skippable[MAGIC_BYTES - 1] = {0x2A, 0x4D, 0x18};
+    return memcmp(head, frame, sizeof frame) == 0 ||
+           ((head[0] & 0xF0) == 0x50 && memcmp(head + 1, skippable, sizeof skippable) == 0);
+}
+
 static bool prepare(struct stream *s, struct error *err)
 {
     while (s->input_size < MAGIC_BYTES && !s->input_ended) { /* a pipe may give one byte at a time */
         if (!fill(s, err))
             return false;
     }
-    static const unsigned char zstd_magic[MAGIC_BYTES] = {0x28, 0xB5, 0x2F, 0xFD};
-    if (s->input_size >= MAGIC_BYTES && memcmp(s->input, zstd_magic, MAGIC_BYTES) == 0) {
+    if (s->input_size >= MAGIC_BYTES && is_zstd(s->input)) {
         s->format = ZSTD;
         s->zstd = ZSTD_createDStream();
     } else if (s->input_size >= 2 && s->input[0] == 0x1F && s->input[1] == 0x8B) {

@@ -244,6 +244,18 @@ static bool has_column(const struct option *option)
     return false;
 }
 
+/* Do two files of a list have one name in records, being in different folders? */
+static bool is_ambiguous(const struct setting *setting)
+{
+    if (setting->option->type != OPTION_PROFILE && setting->option->type != OPTION_PATH)
+        return false;
+    for (size_t i = 0; i < setting->count; i++)
+        for (size_t j = i + 1; j < setting->count; j++)
+            if (strcmp(base_name(setting->texts[i]), base_name(setting->texts[j])) == 0)
+                return true;
+    return false;
+}
+
 enum { LABEL_MAX = 2048 };
 
 /* How much of a name fits into `room` bytes, in whole characters. */
@@ -267,7 +279,8 @@ static const char *label(const struct experiment *experiment, const struct selec
         const struct setting *setting = &experiment->settings[i];
         const struct option *option = setting->option;
         const struct chosen *chosen = &selection->chosen[option - experiment->reader.options];
-        if (setting->count < 2 || strcmp(option->section, section) != 0 || !chosen->used || has_column(option))
+        if (setting->count < 2 || strcmp(option->section, section) != 0 || !chosen->used ||
+            (has_column(option) && !is_ambiguous(setting)))
             continue;
         length += (size_t)snprintf(keys + length, size - length, "%s%s=%s", length > 0 ? ", " : "(", option->key,
                                    setting->texts[chosen->item]);

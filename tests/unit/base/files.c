@@ -175,7 +175,10 @@ static void test_streams_decompress(void **state)
     const size_t room = ZSTD_compressBound(size) * 2;
     char *packed = malloc(room);
     assert_non_null(packed);
-    size_t used = zstd_of(data, 1000000, packed, room);
+    static const char skippable[] = "\x50\x2A\x4D\x18\x04\0\0\0abcd"; /* a frame to skip, in front */
+    memcpy(packed, skippable, sizeof skippable - 1);
+    size_t used = sizeof skippable - 1;
+    used += zstd_of(data, 1000000, packed + used, room - used);
     used += zstd_of(data + 1000000, size - 1000000, packed + used, room - used); /* a second frame */
     in(state, "zst", path);
     put(path, packed, used);

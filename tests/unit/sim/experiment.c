@@ -286,8 +286,8 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    static const char *const names[] = {"devices/toy.ini", "devices/bad.ini", "devices/list.ini",
-                                        "trace.csv",       "config.ini",      "devices"};
+    static const char *const names[] = {"devices/toy.ini", "devices/bad.ini", "devices/list.ini", "devices/same.ini",
+                                        "same.ini",        "trace.csv",       "config.ini",       "devices"};
     char path[256];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
@@ -332,6 +332,33 @@ static void a_profile_s_error_has_its_own_line(void **state)
     assert_int_equal(shape.layers, 16);
     assert_true(shape.tied);
     assert_string_equal(label, "llama-3.2-1b");
+}
+
+/* Profiles of one file name in two folders are told apart by their paths. */
+static void like_names_are_told_apart(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"devices/same.ini", "same.ini"};
+    struct error err;
+    char text[700];
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(text, sizeof text,
+                 "[device]\nram = %zuGB\nflash_setup = 1us\nflash_stream = 1GB/s\nflash_max = 1GB/s\n"
+                 "memory = 10GB/s\nflops = 1GFLOPS\n",
+                 i + 1);
+        put_file(devices[i], text);
+    }
+    snprintf(text, sizeof text,
+             "[device]\nprofile = %s/devices/same.ini,\n  %s/same.ini\n[model]\nblocks = 4 x 1MiB\n"
+             "[loader]\nbudget = 2MiB\n",
+             folder, folder);
+    struct experiment *e;
+    assert_true(experiment_parse("a.ini", text, strlen(text), NULL, 0, dirs, &e, &err));
+    assert_int_equal(experiment_run_count(e), 2);
+    const char *first = experiment_run(e, 0)->device.name, *second = experiment_run(e, 1)->device.name;
+    assert_string_not_equal(first, second);
+    assert_memory_equal(first, "same(profile=", 13);
+    experiment_free(e);
 }
 
 static void traces_count_by_content(void **state)
@@ -421,6 +448,7 @@ int main(void)
         cmocka_unit_test(errors_tell_the_place),
         cmocka_unit_test(a_grid_is_bounded),
         cmocka_unit_test(a_profile_s_error_has_its_own_line),
+        cmocka_unit_test(like_names_are_told_apart),
         cmocka_unit_test(traces_count_by_content),
         cmocka_unit_test(models_and_traces_are_made_once),
         cmocka_unit_test(notes_name_what_matters),
