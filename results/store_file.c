@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "results/store.h"
 
 enum {
     BUSY_MS = 30000,    /* a writer holds the file for milliseconds; half a minute means that something hangs */
+    ENTER_MS = 50,      /* a reader's wait in one attempt at entering WAL */
     ATTEMPT_MS = 5,     /* pause between two attempts at what SQLite's busy handler does not wait for */
     LEAVE_ATTEMPTS = 12 /* at leaving WAL beside other closers; a writer that stays will leave it itself */
 };
@@ -244,15 +245,22 @@ static void pause_a_little(int attempt)
     nanosleep(&pause, NULL);
 }
 
-/* SQLite answers "busy" at once, without its busy handler, when two connections change the mode at the same time. */
-static int enter_wal(sqlite3 *db)
+/* Beside another that changes the mode SQLite answers "busy" at once, without its busy handler; beside a reader it
+ * waits each time. When the time is over, rollback mode does: it takes a transaction a run too, but needs synchronous =
+ * FULL, the default. In WAL, NORMAL loses at most the last runs when the power fails, and nothing when the process
+ * dies. */
+static bool enter_wal(sqlite3 *db)
 {
-    for (int attempt = 0;; attempt++) {
-        const int code = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-        if ((code & 0xFF) != SQLITE_BUSY || attempt >= BUSY_MS / ATTEMPT_MS / 2)
-            return code;
-        pause_a_little(attempt % 10);
-    }
+    const int64_t deadline_ns = wall_clock_ns() + BUSY_MS * INT64_C(1000000);
+    int code, attempt = 0;
+    sqlite3_busy_timeout(db, ENTER_MS);
+    while (((code = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL)) & 0xFF) == SQLITE_BUSY &&
+           wall_clock_ns() < deadline_ns)
+        pause_a_little(attempt++ % 10);
+    sqlite3_busy_timeout(db, BUSY_MS);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+    return code == SQLITE_OK || (code & 0xFF) == SQLITE_BUSY;
 }
 
 static bool prepare(const char *path, sqlite3 *db, bool write, const char *sql, struct error *err)
@@ -270,9 +278,7 @@ static bool prepare(const char *path, sqlite3 *db, bool write, const char *sql, 
     }
     if (!check_identity(path, &id, err))
         return false;
-    /* In WAL, NORMAL loses at most the last runs when the power fails, and nothing when the process dies. */
-    if (write &&
-        (enter_wal(db) != SQLITE_OK || sqlite3_exec(db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK))
+    if (write && !enter_wal(db))
         return store_file_fail(path, db, "cannot write", err);
     if (!write && sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK)
         return store_file_fail(path, db, "cannot open", err);

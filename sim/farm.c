@@ -21,6 +21,11 @@
 /* The parent looks this often whether it shall stop, or a run is late: a signal just before poll() would not wake it.
  */
 enum { WAKE_MS = 50, READ_BYTES = 1 << 16 };
+/* So many workers in a row, and each worker once more, may end without a run's end: a machine that kills every worker
+ * shall not be kept busy. */
+enum { FRUITLESS_MAX = 16 };
+/* So many lost runs are named in their errors. */
+enum { NAMED_LOSSES_MAX = 16 };
 #define MS_NS INT64_C(1000000)
 
 struct worker {
@@ -38,7 +43,11 @@ struct farm {
     struct farm_shared *shared;
     struct worker *workers;
     unsigned jobs;
-    bool *done; /* by position: the callback has heard of it */
+    bool *done;        /* by position: the callback has heard of it */
+    size_t *positions; /* what this round's workers take, in this order; changes only while there is no worker */
+    size_t position_count;
+    unsigned fruitless; /* workers and rounds that ended without a run's end, since the last one's */
+    unsigned losses;
     farm_callback *callback;
     void *context;
     bool stopped;
@@ -68,7 +77,8 @@ static bool start_worker(struct farm *farm, unsigned slot, struct error *err)
             if (farm->workers[i].pid)
                 close(farm->workers[i].fd);
         close(ends[0]);
-        farm_work(farm->experiment, farm->indices, farm->count, farm->shared, slot, ends[1], parent);
+        farm_work(farm->experiment, farm->indices, farm->positions, farm->position_count, farm->shared, slot, ends[1],
+                  parent);
     }
     close(ends[1]);
     farm->workers[slot].pid = pid;
@@ -77,9 +87,15 @@ static bool start_worker(struct farm *farm, unsigned slot, struct error *err)
     return true;
 }
 
-static bool report_error(struct farm *farm, uint64_t position, const struct error *error, struct error *err)
+static void finish_position(struct farm *farm, uint64_t position)
 {
     farm->done[position] = true;
+    farm->fruitless = 0;
+}
+
+static bool report_error(struct farm *farm, uint64_t position, const struct error *error, struct error *err)
+{
+    finish_position(farm, position);
     return farm->callback(farm->context, farm->indices[position], NULL, error, err);
 }
 
@@ -120,7 +136,7 @@ static bool report_result(struct farm *farm, const struct farm_message *message,
                                     .samples = samples,
                                     .sample_count = (uint32_t)message->sample_count,
                                     .blocks = blocks};
-        farm->done[message->position] = true;
+        finish_position(farm, message->position);
         good = farm->callback(farm->context, farm->indices[message->position], &result, NULL, err);
     } else {
         fail(err, STATUS_IO, "out of memory");
@@ -129,8 +145,8 @@ static bool report_result(struct farm *farm, const struct farm_message *message,
     return good;
 }
 
-/* Reports every whole message that has come. A message that cannot be ends the worker: its run is reported as lost when
- * the worker is gone. */
+/* Reports every whole message that has come. A message that cannot be ends the worker; its run is reported as lost, or
+ * run again, when the worker is gone. */
 static bool take_messages(struct farm *farm, struct worker *worker, struct error *err)
 {
     struct farm_message message;
@@ -154,7 +170,7 @@ static bool take_messages(struct farm *farm, struct worker *worker, struct error
 }
 
 /* Why the worker did not finish the run that it had. */
-static void describe_loss(const struct farm *farm, uint64_t run, uint64_t position, int status, struct error *error)
+static void describe_loss(struct farm *farm, uint64_t run, uint64_t position, int status, struct error *error)
 {
     char limit[UNITS_TEXT];
     if (run & FARM_LATE)
@@ -164,6 +180,11 @@ static void describe_loss(const struct farm *farm, uint64_t run, uint64_t positi
              strsignal(WTERMSIG(status)));
     else
         fail(error, STATUS_IO, "the worker process ended with exit code %d", WEXITSTATUS(status));
+    if (farm->losses >= NAMED_LOSSES_MAX) {
+        fail_in(error, "%s: further runs", experiment_name(farm->experiment));
+        return;
+    }
+    farm->losses++;
     size_t index = farm->indices[position];
     fail_in(error, "%s: run %zu (%s)", experiment_name(farm->experiment), index + 1,
             experiment_run(farm->experiment, index)->policy.label);
@@ -178,20 +199,20 @@ static bool bury_worker(struct farm *farm, unsigned slot, struct error *err)
     while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
         ;
     worker->pid = 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return true;
     uint64_t run = atomic_load(&farm->shared->slots[slot].run);
     uint64_t position = run & ~(FARM_SENDING | FARM_LATE);
-    if (position >= farm->count)
-        return true; /* it died without a run: another one would, too */
-    if (!farm->done[position]) {
+    if (position >= farm->count) {
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            return true;
+        farm->fruitless++; /* what it may have taken without a trace is left for the next round */
+    } else if (!farm->done[position]) {
         struct error lost;
         describe_loss(farm, run, position, status, &lost);
         if (!report_error(farm, position, &lost, err))
             return false;
     }
-    struct error ignored; /* fewer workers do the rest; without any, it is reported at the end */
-    if (atomic_load(&farm->shared->next) < farm->count)
+    struct error ignored; /* fewer workers do the rest; without any, the next round does */
+    if (farm->fruitless < FRUITLESS_MAX + farm->jobs && atomic_load(&farm->shared->next) < farm->position_count)
         (void)start_worker(farm, slot, &ignored);
     return true;
 }
@@ -227,6 +248,7 @@ static bool read_worker(struct farm *farm, unsigned slot, struct error *err)
     return take_messages(farm, worker, err);
 }
 
+/* Until all workers are gone, or the farm is stopped. */
 static bool supervise(struct farm *farm, struct error *err)
 {
     struct pollfd polls[FARM_JOBS_MAX];
@@ -239,7 +261,7 @@ static bool supervise(struct farm *farm, struct error *err)
                 polls[open++] = (struct pollfd){.fd = farm->workers[i].fd, .events = POLLIN};
             }
         if (open == 0)
-            break;
+            return true;
         farm->stopped = stop_wanted(farm);
         if (farm->stopped)
             return true;
@@ -251,25 +273,55 @@ static bool supervise(struct farm *farm, struct error *err)
                 return false;
         end_late_runs(farm);
     }
+}
+
+/* All workers are gone: the positions of the next round are those that nothing was heard of. */
+static void collect_positions(struct farm *farm)
+{
+    farm->position_count = 0;
+    for (size_t i = 0; i < farm->count; i++)
+        if (!farm->done[i])
+            farm->positions[farm->position_count++] = i;
+    atomic_store(&farm->shared->next, 0);
+}
+
+/* False: not even one could be started. */
+static bool start_workers(struct farm *farm, struct error *err)
+{
+    unsigned started = 0;
+    while (started < farm->jobs && started < farm->position_count && start_worker(farm, started, err))
+        started++;
+    return started > 0;
+}
+
+/* Round after round until all is done: there is a second one only when a worker died between two runs. */
+static bool run_rounds(struct farm *farm, struct error *err)
+{
+    collect_positions(farm);
+    if (!start_workers(farm, err))
+        return false;
+    for (;;) {
+        if (!supervise(farm, err))
+            return false;
+        collect_positions(farm);
+        farm->stopped = farm->stopped || (farm->position_count > 0 && stop_wanted(farm));
+        if (farm->stopped || farm->position_count == 0)
+            return true;
+        struct error ignored;
+        if (++farm->fruitless > FRUITLESS_MAX + farm->jobs || !start_workers(farm, &ignored))
+            break;
+    }
     struct error lost;
     fail(&lost, STATUS_IO, "no worker process was left to run it");
-    for (size_t i = 0; i < farm->count; i++)
-        if (!farm->done[i] && !report_error(farm, i, &lost, err))
+    for (size_t i = 0; i < farm->position_count; i++)
+        if (!report_error(farm, farm->positions[i], &lost, err))
             return false;
     return true;
 }
 
 static bool run_workers(struct farm *farm, struct error *err)
 {
-    unsigned started = 0;
-    struct error first;
-    while (started < farm->jobs && start_worker(farm, started, &first))
-        started++;
-    bool good = started > 0;
-    if (good)
-        good = supervise(farm, err);
-    else
-        *err = first;
+    bool good = run_rounds(farm, err);
     for (unsigned i = 0; i < farm->jobs; i++) {
         struct worker *worker = &farm->workers[i];
         if (worker->pid) {
@@ -301,12 +353,14 @@ bool farm_run(struct experiment *experiment, const size_t *indices, size_t count
     farm.shared = mmap(NULL, sizeof *farm.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     farm.workers = calloc(farm.jobs, sizeof *farm.workers);
     farm.done = calloc(count, sizeof *farm.done);
-    bool good = farm.shared != MAP_FAILED && farm.workers && farm.done;
+    farm.positions = calloc(count, sizeof *farm.positions);
+    bool good = farm.shared != MAP_FAILED && farm.workers && farm.done && farm.positions;
     good = good ? run_workers(&farm, err) : fail(err, STATUS_IO, "no memory for the workers");
     if (farm.shared != MAP_FAILED)
         munmap(farm.shared, sizeof *farm.shared);
     free(farm.workers);
     free(farm.done);
+    free(farm.positions);
     *stopped = farm.stopped;
     return good;
 }

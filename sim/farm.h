@@ -1,7 +1,10 @@
 /* Many runs at once: worker processes that take runs one by one and send results back through pipes.
  *
  * A worker that dies (a crash, a kill) ends only the run that it had: that run's result is an error that says so, and
- * another worker is started. Results arrive in any order; what they hold does not depend on the number of jobs. */
+ * another worker is started. One that dies between two runs ends none: what it may have taken is handed out again,
+ * unless workers do nothing but die. The first errors of such losses name their run; later ones of one reason are
+ * equal, so that who folds equal lines prints few. Results arrive in any order; what they hold does not depend on the
+ * number of jobs. */
 #ifndef POCKETLOAD_SIM_FARM_H
 #define POCKETLOAD_SIM_FARM_H
 

@@ -59,8 +59,8 @@ static bool work_one(struct experiment *experiment, size_t index, uint64_t posit
     return sent;
 }
 
-_Noreturn void farm_work(struct experiment *experiment, const size_t *indices, size_t count, struct farm_shared *shared,
-                         unsigned slot, int fd, pid_t parent)
+_Noreturn void farm_work(struct experiment *experiment, const size_t *indices, const size_t *positions, size_t count,
+                         struct farm_shared *shared, unsigned slot, int fd, pid_t parent)
 {
     /* The parent decides what these mean, also when a whole group of processes gets them; workers go when it goes. */
     signal(SIGINT, SIG_IGN);
@@ -72,9 +72,10 @@ _Noreturn void farm_work(struct experiment *experiment, const size_t *indices, s
     struct prepared cache = {0};
     bool good = true;
     while (good) {
-        uint64_t position = atomic_fetch_add(&shared->next, 1);
-        if (position >= count)
+        uint64_t taken = atomic_fetch_add(&shared->next, 1);
+        if (taken >= count)
             break;
+        size_t position = positions[taken];
         good = work_one(experiment, indices[position], position, &shared->slots[slot], &cache, fd);
     }
     _exit(good ? 0 : 1); /* not exit: buffers and handlers are the parent's */

@@ -20,7 +20,7 @@ struct farm_slot {
 
 /* Seen by all processes. */
 struct farm_shared {
-    atomic_ullong next; /* the position that the next free worker takes */
+    atomic_ullong next; /* the entry of `positions` that the next free worker takes */
     struct farm_slot slots[FARM_JOBS_MAX];
 };
 
@@ -33,9 +33,9 @@ struct farm_message {
     uint64_t token_count, sample_count, block_count;
 };
 
-/* Takes runs and sends results to fd, until none is left; never returns. `parent` is the process that forked this one.
- */
-_Noreturn void farm_work(struct experiment *experiment, const size_t *indices, size_t count, struct farm_shared *shared,
-                         unsigned slot, int fd, pid_t parent);
+/* Takes the runs at `count` positions of `indices` and sends results to fd, until none is left; never returns. `parent`
+ * is the process that forked this one. */
+_Noreturn void farm_work(struct experiment *experiment, const size_t *indices, const size_t *positions, size_t count,
+                         struct farm_shared *shared, unsigned slot, int fd, pid_t parent);
 
 #endif

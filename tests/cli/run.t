@@ -166,7 +166,7 @@ is 'and leaves one file' "$(cd "$scratch" && ls long.db*)" long.db
 # ---- Signals ----
 # A shell lets its background jobs ignore SIGINT; they get it back here. For the background alone.
 with_signals() {
-    exec perl -e '$SIG{$_} = "DEFAULT" for qw(INT TERM HUP); exec @ARGV or die' "$@"
+    exec perl -e '$SIG{$_} = "DEFAULT" for qw(INT TERM HUP PIPE); exec @ARGV or die' "$@"
 }
 for signal in INT:130 TERM:143 HUP:129; do
     sig=${signal%:*} jobs=1
@@ -212,6 +212,60 @@ ok 'and leaves no file behind' test ! -e "$scratch/none.db"
     echo $? >"$scratch/ignored.status"
 )
 is 'who ignores SIGINT is not stopped by it' "$(cat "$scratch/ignored.status") $(wc -l <"$scratch/ignored.csv")" '0 2'
+
+# A reader in a transaction keeps `run` waiting for the database: long enough for a second signal.
+mkfifo "$scratch/statements"
+sqlite3 "$scratch/INT.db" <"$scratch/statements" >/dev/null &
+reader=$!
+exec 3>"$scratch/statements"
+echo 'BEGIN; SELECT count(*) FROM run;' >&3
+for _ in $(seq 200); do
+    sqlite3 "$scratch/INT.db" 'BEGIN EXCLUSIVE' 2>/dev/null || break
+    sleep 0.05
+done
+for signals in 'INT INT 130' 'INT TERM 143'; do
+    # shellcheck disable=SC2086 # three words
+    set -- $signals
+    with_signals "$POCKETLOAD" run "$scratch/long.ini" --db "$scratch/INT.db" --quiet >/dev/null 2>&1 3>&- &
+    pid=$!
+    sleep 0.5
+    kill -"$1" "$pid"
+    sleep 0.3
+    ok "SIG$1 waits for the database" kill -0 "$pid"
+    before=$(date +%s%N)
+    kill -"$2" "$pid"
+    (sleep 5 && kill -9 "$pid") >/dev/null 2>&1 3>&- &
+    guard=$!
+    wait "$pid" 2>/dev/null
+    status=$?
+    took=$((($(date +%s%N) - before) / 1000000))
+    kill "$guard" 2>/dev/null
+    is "a SIG$2 after it ends the run" "$status" "$3"
+    ok "at once ($took ms)" test "$took" -lt 1000
+done
+with_signals "$POCKETLOAD" run "$scratch/long.ini" --db "$scratch/INT.db" --quiet >/dev/null 2>&1 3>&- &
+pid=$!
+sleep 0.5
+exec 3>&-
+wait "$reader"
+wait "$pid"
+is 'it goes on when the reader is gone' "$? $(cd "$scratch" && ls INT.db*)" '0 INT.db'
+
+# timeout(1) sends its signal twice, to the process and to its group; that is one wish.
+hasty=0
+for _ in $(seq 30); do
+    timeout 0.2 "$POCKETLOAD" run "$scratch/endless.ini" --db none --jobs 1 --quiet 2>"$scratch/twice.err"
+    grep -q 'stopped by SIGTERM' "$scratch/twice.err" || hasty=$((hasty + 1))
+done
+is 'a signal that comes twice at the same moment is one' "$hasty" 0
+
+{
+    sleep 0.3
+    (with_signals "$POCKETLOAD" run "$scratch/some.ini" --db "$scratch/deaf.db" --jobs 1 --format csv >"$scratch/deaf.csv")
+    echo $? >"$scratch/deaf.status"
+} 2>&1 | true
+is 'who reads the errors may go away in the middle' \
+    "$(cat "$scratch/deaf.status") $(count_runs "$scratch/deaf.db") $(cd "$scratch" && ls deaf.db*)" '3 16 deaf.db'
 
 # ---- A limit of time ----
 bad 2 'timeout.*"soon"' 'a time limit that is none' run "$scratch/small.ini" --timeout soon

@@ -8,9 +8,26 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static struct error err;
+
+static long clock_speed = 1;
+
+/* In place of the C library's: half a minute of waiting is over in less. */
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    if (syscall(SYS_clock_gettime, id, now) != 0)
+        return -1;
+    if (id == CLOCK_MONOTONIC) {
+        const long ns = now->tv_nsec * clock_speed;
+        now->tv_sec = now->tv_sec * clock_speed + ns / 1000000000;
+        now->tv_nsec = ns % 1000000000;
+    }
+    return 0;
+}
 
 static int set_up(void **state)
 {
@@ -251,6 +268,47 @@ static void a_full_disk_loses_nothing_that_was_stored(void **state)
     assert_int_equal(entries(*state, false), 1);
 }
 
+static sqlite3_int64 pragma(struct store *store, const char *text)
+{
+    sqlite3_stmt *stmt;
+    assert_int_equal(sqlite3_prepare_v2(store_handle(store), text, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    const sqlite3_int64 value = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return value;
+}
+
+/* A reader that stays keeps the file out of WAL, not a writer out of the file. */
+static void a_reader_delays_for_a_bounded_time(void **state)
+{
+    char path[256];
+    struct store *store;
+    sqlite3 *reader;
+    struct made_up run;
+    make_up(&run, 1, "lru", 512 * MADE_MIB, 30);
+    good(store_open(test_path(*state, "runs.db", path), &store, &err), &err);
+    good(store_close(store, &err), &err);
+    assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM run", NULL, NULL, NULL), SQLITE_OK);
+    clock_speed = 100;
+    alarm(20); /* real seconds: ends the test where the wait is SQLite's own */
+    good(store_open(path, &store, &err), &err);
+    alarm(0);
+    clock_speed = 1;
+    assert_int_equal(pragma(store, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
+    assert_int_equal(pragma(store, "PRAGMA synchronous"), 2);
+    assert_int_equal(pragma(store, "PRAGMA busy_timeout"), 30000);
+    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
+    good(put_made_up(store, &run, &err), &err);
+    good(store_close(store, &err), &err);
+    assert_int_equal(entries(*state, false), 1);
+    good(store_open(path, &store, &err), &err);
+    assert_int_equal(pragma(store, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(pragma(store, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
+    assert_int_equal(pragma(store, "PRAGMA synchronous"), 1);
+    good(store_close(store, &err), &err);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_may_not_be_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_folder_that_may_not_be_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing_that_was_stored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_delays_for_a_bounded_time, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,53 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sim/farm.h"
 #include "tests/cmocka_fixed.h"
+
+/* Deaths at places between two runs, which only a replaced system call can hit. A worker calls getppid() once, before
+ * it takes its first run, and clock_gettime() when it has taken one and not yet said which. */
+struct deaths {
+    atomic_int at_start, when_taken;       /* still to die */
+    atomic_uint starts, takings, in_a_run; /* what has happened */
+};
+static struct deaths *deaths; /* seen by the workers, too */
+static pid_t tester;
+
+static void die_if_due(atomic_int *due)
+{
+    if (atomic_load(due) > 0) {
+        atomic_fetch_sub(due, 1);
+        raise(SIGKILL);
+    }
+}
+
+pid_t getppid(void)
+{
+    if (deaths && getpid() != tester) {
+        atomic_fetch_add(&deaths->starts, 1);
+        die_if_due(&deaths->at_start);
+    }
+    return (pid_t)syscall(SYS_getppid);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    /* Every third, so that a worker dies that has done something. */
+    if (deaths && getpid() != tester && atomic_fetch_add(&deaths->takings, 1) % 3 == 2)
+        die_if_due(&deaths->when_taken);
+    return (int)syscall(SYS_clock_gettime, clock, now);
+}
 
 static const char *const dirs[] = {"configs", NULL};
 enum { RUNS = 48 };
@@ -25,6 +63,10 @@ static int read_experiment(void **state)
                                "output_tokens = 40\n[loader]\nbudget = 4MiB, 6MiB, 8MiB, 12MiB\nlanes = 1, 2, 4\n"
                                "[policy]\nname = lru, fifo, pinned-lru, prefetch-next\n";
     struct error err;
+    tester = getpid();
+    deaths = mmap(NULL, sizeof *deaths, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (deaths == MAP_FAILED)
+        return -1;
     if (!experiment_parse("farm.ini", text, strlen(text), NULL, 0, dirs, &experiment, &err))
         return -1;
     for (size_t i = 0; i < RUNS; i++)
@@ -36,13 +78,15 @@ static int free_experiment(void **state)
 {
     (void)state;
     experiment_free(experiment);
+    munmap(deaths, sizeof *deaths);
+    deaths = NULL;
     return 0;
 }
 
 struct gathered {
     struct run_numbers numbers[RUNS];
-    uint64_t sums[RUNS]; /* over all bytes of the arrays */
-    unsigned calls[RUNS], errors, total;
+    uint64_t sums[RUNS];                        /* over all bytes of the arrays */
+    unsigned calls[RUNS], errors, named, total; /* named: errors that tell their run */
     char error[1024];
     unsigned stop_after; /* 0: never */
 };
@@ -68,6 +112,7 @@ static bool gather(void *context, size_t index, const struct run_result *result,
         to->sums[index] = sum_bytes(result->blocks, 12 * sizeof *result->blocks, sum);
     } else {
         to->errors++;
+        to->named += strstr(error->text, "farm: run ") != NULL;
         strcpy(to->error, error->text);
     }
     return to->total != to->stop_after || (fail)(err, STATUS_CHECK, "enough");
@@ -153,6 +198,7 @@ static void bad_numbers_of_jobs(void **state)
 static void die(void *self, const struct policy_view *view, const struct policy_args *args)
 {
     (void)self, (void)view, (void)args;
+    atomic_fetch_add(&deaths->in_a_run, 1);
     raise(SIGKILL);
 }
 
@@ -209,6 +255,114 @@ static void all_may_die(void **state)
     assert_int_equal(got.errors, 8);
     assert_int_equal(got.total, 8);
     assert_no_children();
+}
+
+/* Where workers die between two runs, the rest is run all the same, and what kills its worker is run once. */
+static void deaths_between_runs_lose_none(void **state)
+{
+    (void)state;
+    static struct gathered healthy;
+    static const size_t which[] = {0, 16};
+    static const struct {
+        unsigned jobs;
+        int at_start, when_taken;
+    } cases[] = {{1, 1, 0}, {1, 16, 0}, {1, 0, 1}, {1, 0, 9}, {3, 5, 9}, {64, 70, 0}, {64, 0, 16}};
+    const struct policy *lru = experiment_run(experiment, 0)->policy.evict.policy;
+    struct policy deadly = *lru;
+    struct error err;
+    deadly.init = die;
+    assert_true(farm(experiment, indices, RUNS, 1, &healthy, &err));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gathered *got = calloc(1, sizeof *got);
+        memset(deaths, 0, sizeof *deaths);
+        deaths->at_start = cases[i].at_start;
+        deaths->when_taken = cases[i].when_taken;
+        set_policy(&deadly, which, 2);
+        bool good = farm(experiment, indices, RUNS, cases[i].jobs, got, &err);
+        set_policy(lru, which, 2);
+        assert_true(good);
+        assert_no_children();
+        assert_true(deaths->at_start <= 0 && deaths->when_taken <= 0);
+        assert_int_equal(deaths->in_a_run, 2);
+        assert_int_equal(got->errors, 2);
+        for (size_t k = 0; k < RUNS; k++) {
+            assert_int_equal(got->calls[k], 1);
+            if (k != 0 && k != 16) {
+                assert_memory_equal(&got->numbers[k], &healthy.numbers[k], sizeof got->numbers[k]);
+                assert_true(got->sums[k] == healthy.sums[k]);
+            }
+        }
+        free(got);
+    }
+}
+
+static void workers_that_only_die_are_given_up(void **state)
+{
+    (void)state;
+    static const unsigned jobs[] = {1, 3};
+    for (size_t i = 0; i < 2; i++) {
+        struct gathered *got = calloc(1, sizeof *got);
+        struct error err;
+        memset(deaths, 0, sizeof *deaths);
+        deaths->at_start = 1 << 20;
+        bool good = farm(experiment, indices, RUNS, jobs[i], got, &err);
+        deaths->at_start = 0;
+        assert_true(good);
+        assert_no_children();
+        assert_int_equal(got->errors, RUNS);
+        assert_non_null(strstr(got->error, "no worker process was left"));
+        assert_in_range(deaths->starts, 16, 32);
+        free(got);
+    }
+}
+
+/* Many losses for one reason are at most 16 lines and one. */
+static void lost_runs_are_named_up_to_a_number(void **state)
+{
+    (void)state;
+    static struct gathered got;
+    size_t lru_and_fifo[RUNS / 2];
+    const struct policy *saved[RUNS / 2];
+    struct policy deadly = *experiment_run(experiment, 0)->policy.evict.policy;
+    struct error err;
+    deadly.init = die;
+    for (size_t i = 0; i < RUNS / 2; i++) {
+        lru_and_fifo[i] = i / 2 * 4 + i % 2;
+        saved[i] = experiment_run(experiment, lru_and_fifo[i])->policy.evict.policy;
+    }
+    set_policy(&deadly, lru_and_fifo, RUNS / 2);
+    bool good = farm(experiment, lru_and_fifo, RUNS / 2, 2, &got, &err);
+    for (size_t i = 0; i < RUNS / 2; i++)
+        set_policy(saved[i], &lru_and_fifo[i], 1);
+    assert_true(good);
+    assert_int_equal(got.errors, RUNS / 2);
+    assert_int_equal(got.named, 16);
+    assert_string_equal(got.error, "farm: further runs: the worker process was ended by signal 9 (Killed)");
+}
+
+/* An eviction policy that ends its process as if all were well. */
+static void leave(void *self, const struct policy_view *view, const struct policy_args *args)
+{
+    (void)self, (void)view, (void)args;
+    _exit(0);
+}
+
+static void a_run_that_leaves_ends_alone(void **state)
+{
+    (void)state;
+    static struct gathered got;
+    static const size_t which[] = {4};
+    const struct policy *lru = experiment_run(experiment, 0)->policy.evict.policy;
+    struct policy leaving = *lru;
+    struct error err;
+    leaving.init = leave;
+    set_policy(&leaving, which, 1);
+    bool good = farm(experiment, indices, RUNS, 1, &got, &err);
+    set_policy(lru, which, 1);
+    assert_true(good);
+    assert_int_equal(got.total, RUNS);
+    assert_int_equal(got.errors, 1);
+    assert_non_null(strstr(got.error, "run 5 (lru): the worker process ended with exit code 0"));
 }
 
 /* An eviction policy that never ends. */
@@ -327,6 +481,10 @@ int main(void)
         cmocka_unit_test(a_failing_run_ends_alone),
         cmocka_unit_test(a_worker_that_dies_ends_only_its_run),
         cmocka_unit_test(all_may_die),
+        cmocka_unit_test(deaths_between_runs_lose_none),
+        cmocka_unit_test(workers_that_only_die_are_given_up),
+        cmocka_unit_test(lost_runs_are_named_up_to_a_number),
+        cmocka_unit_test(a_run_that_leaves_ends_alone),
         cmocka_unit_test(a_run_that_takes_too_long_ends_alone),
         cmocka_unit_test(a_stop_ends_all),
     };
