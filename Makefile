@@ -19,15 +19,18 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -
 CPPFLAGS_ALL = -I. -D_GNU_SOURCE -DPOCKETLOAD_VERSION='"$(VERSION)"' \
 	$(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
 CFLAGS_ALL = -std=c17 $(OPTIMISE) -ffp-contract=off -pthread $(WARNINGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) $(CFLAGS)
-LDFLAGS_ALL = -pthread -rdynamic $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+LDFLAGS_ALL = -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 LDLIBS_ALL = $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm $(LDLIBS)
 
 # V=1 shows the commands; otherwise one line a target.
 SAY = $(if $(V),,@echo '  $(@)';)
 
 # A folder's library; each test links those that its folder may use.
-sources = $(sort $(wildcard $(1)/*.c))
-objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
+sources = $(filter-out sim/replay_kernel.c,$(sort $(wildcard $(1)/*.c)))
+objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1))) $(if $(filter sim,$(1)),$(KERNELS))
+# The replay's loop once for each eviction policy, with the policy inlined.
+EVICTIONS := $(shell sed -n 's/^EVICTION(\([a-z0-9_]*\))$$/\1/p' policies/built_in.inc)
+KERNELS = $(EVICTIONS:%=$(BUILD)/sim/kernel/%.o)
 library = $(BUILD)/lib$(1).a
 LIBRARIES := $(foreach f,$(FOLDERS),$(call library,$(f)))
 # Right to left, as the linker wants them.
@@ -40,12 +43,12 @@ libraries_of = $(if $(filter base,$(1)),$(call library,base),\
 PROGRAM := $(BUILD)/pocketload
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/*.c))
 WHOLE_SOURCES := $(sort $(wildcard tests/reference/test_*.c tests/truth/test_*.c))
-TEST_HELPERS := $(filter-out $(WHOLE_SOURCES),$(sort $(wildcard tests/reference/*.c tests/truth/*.c)))
+TEST_HELPERS := bench/traces.c $(filter-out $(WHOLE_SOURCES),$(sort $(wildcard tests/reference/*.c tests/truth/*.c)))
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%.t,$(UNIT_SOURCES) $(WHOLE_SOURCES))
 SHELL_TESTS := $(sort $(wildcard tests/cli/*.t tests/style/*.t))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SOURCES))
-BENCH_SOURCES := $(sort $(wildcard bench/*.c))
+BENCH_SOURCES := $(sort $(wildcard bench/bench_*.c))
 ALL_C := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) cli bench policies/example tests/unit/* tests/reference tests/truth tests/fuzz)))
 
 .PHONY: all needs help deps demo test check sanitize lint format format-check bench bench-programs fuzz fuzz-programs fuzz-objects install uninstall clean FORCE
@@ -74,6 +77,12 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
+$(call library,sim): policies/built_in.inc
+$(KERNELS): $(BUILD)/sim/kernel/%.o: sim/replay_kernel.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -DKERNEL_FILE='"policies/$*.c"' -Dpolicy_$*=kernel_policy_$* \
+		-DKERNEL_POLICY=kernel_policy_$* -DKERNEL_NAME=replay_kernel_$* -MMD -MP -c $< -o $@
+
 define library_rule
 $(call library,$(1)): $(call objects,$(1))
 	@mkdir -p $$(@D)
@@ -95,6 +104,14 @@ $(BUILD)/generated/schema.inc: results/schema.sql
 	@mkdir -p $(@D)
 	$(SAY)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 $(BUILD)/results/store.o: $(BUILD)/generated/schema.inc
+
+# So are the policies to start from, one string a line: a compiler need not take long ones.
+TEMPLATES := $(patsubst policies/example/%.c,$(BUILD)/generated/%.inc,$(wildcard policies/example/template_*.c))
+$(BUILD)/generated/template_%.inc: policies/example/template_%.c
+	@mkdir -p $(@D)
+	$(SAY)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n",/' $< > $@
+$(BUILD)/cli/policy_new.o: CPPFLAGS_ALL += -I$(BUILD)/generated -DPOCKETLOAD_PREFIX='"$(PREFIX)"'
+$(BUILD)/cli/policy_new.o: $(TEMPLATES) $(BUILD)/prefix
 
 $(PROGRAM): $(call objects,cli) $(call libraries_of,results)
 	$(SAY)$(CC) $(LDFLAGS_ALL) $^ $(LDLIBS_ALL) -o $@
@@ -162,7 +179,7 @@ demo: ## install what is missing, build, and run four policies at four budgets
 	$(PROGRAM) plot results/demo/demo.db --out results/demo
 
 # ---- Benchmarks ----
-$(BUILD)/bench/%: $(BUILD)/bench/%.o $(call libraries_of,results)
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/bench/traces.o $(call libraries_of,results)
 	$(SAY)$(CC) $(LDFLAGS_ALL) $^ $(LDLIBS_ALL) -o $@
 BENCH_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(BENCH_SOURCES))
 bench-programs: $(BENCH_PROGRAMS)

@@ -4,7 +4,7 @@
 #include "policies/registry.h"
 #include "sim/replay.h"
 
-enum { ZIPF_USES = 4000000 };
+enum { ZIPF_USES = 4000000, ZIPF_BLOCKS_MAX = 4096 };
 
 static uint64_t replay_once(const struct model *model, const struct trace *trace, const char *policy, uint32_t capacity,
                             double *seconds)
@@ -74,7 +74,7 @@ static void bench_zipf(const char *what, uint32_t blocks, uint32_t capacity)
     struct model model;
     struct trace trace;
     struct rng rng;
-    uint64_t ends[FLOOR_BLOCKS_MAX], sum = 0;
+    uint64_t ends[ZIPF_BLOCKS_MAX], sum = 0;
     block_id *uses = malloc(ZIPF_USES * sizeof *uses);
     if (uses == NULL)
         give_up(what, "out of memory");

@@ -27,7 +27,8 @@ static void make_record(const struct bench *bench, const struct run_result *resu
     record->workload = "trace";
     record->loader = "chunked";
     record->policy = record->evict = bench->policy;
-    record->pin = record->prefetch = "none";
+    record->pin = record->prefetch = record->admit = "none";
+    record->note = "";
     record->budget_bytes = (uint64_t)bench->capacity << 20;
     record->numbers = result->numbers;
     record_finish(record);

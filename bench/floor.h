@@ -1,24 +1,22 @@
-/* The floor: LRU and FIFO of equal blocks in bare arrays, with no view, no checks, no sizes and no calls. What the
+/* The floor: LRU and FIFO in bare arrays, with no view, no checks and no calls. What the
  * simulator costs is measured against this, on the same trace in the same process. */
 #ifndef POCKETLOAD_BENCH_FLOOR_H
 #define POCKETLOAD_BENCH_FLOOR_H
 
 #include "bench/measure.h"
 
-enum { FLOOR_BLOCKS_MAX = 4096 };
-
-/* Hits of `capacity` blocks. `lru` is a constant in each caller. */
-static inline uint64_t floor_walk(const struct trace *trace, uint32_t capacity, bool lru)
+/* Hits of `capacity` blocks, or with sizes (by block, not NULL where `sized`) of so many bytes. `lru` and `sized` are
+ * constants in each caller. */
+static inline uint64_t floor_walk(const struct trace *trace, const uint32_t *sizes, uint64_t capacity, bool lru,
+                                  bool sized)
 {
-    static uint32_t prev[FLOOR_BLOCKS_MAX + 1], next[FLOOR_BLOCKS_MAX + 1]; /* entry 0 heads the list */
-    static uint8_t resident[FLOOR_BLOCKS_MAX + 1];
-    uint32_t count = 0;
-    uint64_t hits = 0;
-    if (trace->block_count > FLOOR_BLOCKS_MAX)
-        give_up("floor", "too many blocks");
+    const uint32_t entries = trace->block_count + 1; /* entry 0 heads the list */
+    uint32_t *prev = malloc(entries * sizeof *prev), *next = malloc(entries * sizeof *next);
+    uint8_t *resident = calloc(entries, sizeof *resident);
+    uint64_t held = 0, hits = 0;
+    if (prev == NULL || next == NULL || resident == NULL)
+        give_up("floor", "out of memory");
     prev[0] = next[0] = 0;
-    for (uint32_t i = 0; i <= trace->block_count; i++)
-        resident[i] = 0;
     for (uint32_t s = 0; s < trace->segment_count; s++) {
         for (uint32_t repeat = 0; repeat < trace->segments[s].repeat; repeat++) {
             const uint32_t *uses = trace->uses + trace->segments[s].first_step;
@@ -30,14 +28,16 @@ static inline uint64_t floor_walk(const struct trace *trace, uint32_t capacity, 
                         continue;
                     next[prev[b]] = next[b];
                     prev[next[b]] = prev[b];
-                } else if (count == capacity) {
-                    uint32_t victim = prev[0];
-                    resident[victim] = 0;
-                    prev[0] = prev[victim];
-                    next[prev[victim]] = 0;
-                    resident[b] = 1;
                 } else {
-                    count++;
+                    const uint64_t size = sized ? sizes[b - 1] : 1;
+                    while (held + size > capacity) {
+                        uint32_t victim = prev[0];
+                        resident[victim] = 0;
+                        held -= sized ? sizes[victim - 1] : 1;
+                        prev[0] = prev[victim];
+                        next[prev[victim]] = 0;
+                    }
+                    held += size;
                     resident[b] = 1;
                 }
                 prev[b] = 0;
@@ -47,17 +47,26 @@ static inline uint64_t floor_walk(const struct trace *trace, uint32_t capacity, 
             }
         }
     }
+    free(prev);
+    free(next);
+    free(resident);
     return hits;
 }
 
 __attribute__((noinline, unused)) static uint64_t floor_lru(const struct trace *trace, uint32_t capacity)
 {
-    return floor_walk(trace, capacity, true);
+    return floor_walk(trace, NULL, capacity, true, false);
 }
 
 __attribute__((noinline, unused)) static uint64_t floor_fifo(const struct trace *trace, uint32_t capacity)
 {
-    return floor_walk(trace, capacity, false);
+    return floor_walk(trace, NULL, capacity, false, false);
+}
+
+__attribute__((noinline, unused)) static uint64_t floor_lru_bytes(const struct trace *trace, const uint32_t *sizes,
+                                                                  uint64_t capacity_bytes)
+{
+    return floor_walk(trace, sizes, capacity_bytes, true, true);
 }
 
 #endif

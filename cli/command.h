@@ -20,6 +20,7 @@ void command_list(const char *name, const struct command *commands, size_t count
 
 int command_run(int argc, char **argv);
 int command_replay(int argc, char **argv);
+int command_mrc(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_device(int argc, char **argv);
 int command_model(int argc, char **argv);

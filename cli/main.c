@@ -11,10 +11,11 @@ static int help(int argc, char **argv);
 static const struct command commands[] = {
     {"run", "CONFIG [OPTION...]", "run every combination of a config, store and rank the results", command_run},
     {"replay", "TRACE [OPTION...]", "policies alone, without time: hits, misses, bytes", command_replay},
+    {"mrc", "TRACE [OPTION...]", "miss-ratio curves: misses by capacity", command_mrc},
     {"plot", "[DB] [OPTION...]", "figures of stored runs", command_plot},
     {"device", "list|show|flash", "phones: their profiles and their flash", command_device},
     {"model", "list|show", "models: their blocks and sizes", command_model},
-    {"policy", "list|show", "policies and their parameters", command_policy},
+    {"policy", "list|show|new|check|profile", "policies, your own among them", command_policy},
     {"trace", "list|show", "trace formats, and what is in a trace", command_trace},
     {"help", "[COMMAND ...|config]", "help on a command, or the keys of a config", help},
 };

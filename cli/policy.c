@@ -1,17 +1,18 @@
 /* `pocketload policy`: the policies and presets, and their parameters. */
+#include "cli/policy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
-#include "base/units.h"
 #include "cli/action.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/policy_profile.h"
+#include "policies/plugin.h"
 #include "policies/registry.h"
 
-enum { NAMES_MAX = 256, VALUE_BYTES = 64 };
-
-static const char *const policy_kind_names[] = {"evict", "pin", "prefetch"};
+enum { NAMES_MAX = 256 };
 
 struct policy_row {
     const char *name, *kind, *parts, *summary;
@@ -21,7 +22,7 @@ static int list(int argc, char **argv)
 {
     static const struct column columns[] = {
         {"name", COLUMN_TEXT, offsetof(struct policy_row, name), false, "name"},
-        {"kind", COLUMN_TEXT, offsetof(struct policy_row, kind), false, "evict, pin, prefetch or preset"},
+        {"kind", COLUMN_TEXT, offsetof(struct policy_row, kind), false, "evict, pin, prefetch, admit or preset"},
         {"parts", COLUMN_TEXT, offsetof(struct policy_row, parts), true, "what a preset stands for"},
         {"summary", COLUMN_TEXT, offsetof(struct policy_row, summary), false, "what it does"},
     };
@@ -51,20 +52,8 @@ static int list(int argc, char **argv)
 
 struct param_row {
     const char *policy, *kind, *parameter, *unit, *minimum, *maximum, *fallback, *help;
-    char texts[3][VALUE_BYTES];
+    char texts[3][POLICY_VALUE_TEXT];
 };
-
-static const char *value_text(enum policy_unit unit, int64_t value, char out[VALUE_BYTES])
-{
-    char text[UNITS_TEXT];
-    if (unit == POLICY_BYTES && value >= 0)
-        snprintf(out, VALUE_BYTES, "%s", print_bytes((uint64_t)value, text));
-    else if (unit == POLICY_PPM && value >= 0)
-        snprintf(out, VALUE_BYTES, "%s", print_decimal((uint64_t)value, text));
-    else
-        snprintf(out, VALUE_BYTES, "%lld", (long long)value);
-    return out;
-}
 
 static void fill_param(const struct policy *policy, uint32_t i, struct param_row *row)
 {
@@ -77,48 +66,61 @@ static void fill_param(const struct policy *policy, uint32_t i, struct param_row
     row->parameter = param->name;
     row->unit = units[param->unit];
     row->help = param->help;
+    row->fallback = policy_value_text(param, param->fallback, row->texts[2]);
     if (param->unit == POLICY_KINDS || param->unit == POLICY_BLOCKS)
         return;
-    row->minimum = value_text(param->unit, param->min, row->texts[0]);
-    row->maximum = value_text(param->unit, param->max, row->texts[1]);
-    row->fallback = value_text(param->unit, param->fallback, row->texts[2]);
+    row->minimum = policy_value_text(param, param->min, row->texts[0]);
+    row->maximum = policy_value_text(param, param->max, row->texts[1]);
 }
 
-static bool find(const char *name, const struct policy *found[3], size_t *found_count, struct error *err)
+bool policy_named(const char *name, const struct policy **policy, struct error *err)
+{
+    size_t count;
+    const struct policy *const *policies = policy_all(&count);
+    *policy = NULL;
+    if (policy_is_path(name) && strpbrk(name, "(:") == NULL)
+        return policy_plugin_load(name, policy, err);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, policies[i]->name) == 0)
+            *policy = policies[i];
+    return true;
+}
+
+/* The parts of a preset. */
+static bool find_parts(const char *name, const struct policy *found[POLICY_KINDS_COUNT], size_t *found_count,
+                       struct error *err)
 {
     size_t count, preset_count, name_count = 0;
     const struct policy *const *policies = policy_all(&count);
     const struct policy_preset *presets = policy_presets(&preset_count);
     const char *names[NAMES_MAX];
     must(count + preset_count <= NAMES_MAX);
-    *found_count = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         names[name_count++] = policies[i]->name;
-        if (strcmp(name, policies[i]->name) == 0)
-            found[(*found_count)++] = policies[i];
-    }
     for (size_t i = 0; i < preset_count; i++) {
         names[name_count++] = presets[i].name;
-        if (*found_count > 0 || strcmp(name, presets[i].name) != 0)
-            continue;
         struct policy_choice choice;
+        if (strcmp(name, presets[i].name) != 0)
+            continue;
         if (!policy_parse(presets[i].parts, &choice, err))
             return false;
-        const struct policy *const parts[] = {choice.evict.policy, choice.pin.policy, choice.prefetch.policy};
-        for (int k = 0; k < 3; k++)
-            if (parts[k] != NULL)
-                found[(*found_count)++] = parts[k];
+        for (int kind = 0; kind < POLICY_KINDS_COUNT; kind++) {
+            const struct policy_part *part = policy_choice_part(&choice, (enum policy_kind)kind);
+            if (part->policy != NULL)
+                found[(*found_count)++] = part->policy;
+        }
+        return true;
     }
     char near[ERROR_PART];
-    return *found_count > 0 || fail(err, STATUS_USAGE, "unknown policy \"%.80s\"%s", name,
-                                    suggest_text(name, names, name_count, near, sizeof near));
+    return fail(err, STATUS_USAGE, "unknown policy \"%.80s\"%s", name,
+                suggest_text(name, names, name_count, near, sizeof near));
 }
 
 static int show(int argc, char **argv)
 {
     static const struct column columns[] = {
         {"policy", COLUMN_TEXT, offsetof(struct param_row, policy), false, "policy"},
-        {"kind", COLUMN_TEXT, offsetof(struct param_row, kind), false, "evict, pin or prefetch"},
+        {"kind", COLUMN_TEXT, offsetof(struct param_row, kind), false, "evict, pin, prefetch or admit"},
         {"parameter", COLUMN_TEXT, offsetof(struct param_row, parameter), true, "parameter; none when empty"},
         {"unit", COLUMN_TEXT, offsetof(struct param_row, unit), true, "how its value is written"},
         {"min", COLUMN_TEXT, offsetof(struct param_row, minimum), true, "smallest value"},
@@ -128,15 +130,22 @@ static int show(int argc, char **argv)
     };
     struct action_input input;
     int status;
-    if (!action_start(argc, argv, "POLICY", "Shows the parameters of a policy, or of the parts of a preset.", &input,
-                      &status))
+    if (!action_start(
+            argc, argv, "POLICY",
+            "Shows the parameters of a policy (a name, or the path of a plug-in), or of the parts of a preset.", &input,
+            &status))
         return status;
     struct error err;
-    const struct policy *found[3];
-    size_t found_count, count = 0;
-    if (!find(input.name, found, &found_count, &err))
+    const struct policy *found[POLICY_KINDS_COUNT];
+    size_t found_count = 1, count = 0;
+    if (!policy_named(input.name, &found[0], &err))
         return report(&err);
-    struct param_row rows[3 * POLICY_PARAMS_MAX];
+    if (found[0] == NULL) {
+        found_count = 0;
+        if (!find_parts(input.name, found, &found_count, &err))
+            return report(&err);
+    }
+    struct param_row rows[POLICY_KINDS_COUNT * POLICY_PARAMS_MAX];
     for (size_t k = 0; k < found_count; k++)
         for (uint32_t i = 0; i == 0 || i < found[k]->param_count; i++)
             fill_param(found[k], i, &rows[count++]);
@@ -150,6 +159,9 @@ int command_policy(int argc, char **argv)
     static const struct command actions[] = {
         {"list", "", "the policies and presets", list},
         {"show", "POLICY", "the parameters of one", show},
+        {"new", "NAME [--kind KIND]", "write a policy to start from, as a C file", policy_new},
+        {"check", "POLICY", "drive a policy, and tell which rules of the contract it keeps", policy_check_command},
+        {"profile", "[DB] --run KEY", "how often a stored run used each block", policy_profile},
     };
     return command_dispatch(actions, sizeof actions / sizeof actions[0], argc, argv);
 }

@@ -3,42 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/config_file.h"
 #include "base/suggest.h"
-#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/common.h"
-#include "sim/measure_replay.h"
-#include "workloads/workload.h"
+#include "cli/comparison.h"
 
-enum { KEY_POLICY = KEY_OWN, KEY_CAPACITY, KEY_EVICT_WHEN, KEY_TRACE_FORMAT };
-enum { LIST_MAX = 4096, COLUMNS_MAX = 32 };
+enum { KEY_EVICT_WHEN = KEY_COMPARISON_OWN };
 
 static const char *const evict_when_names[] = {"before_insert", "after_step"};
 
-struct replay_options {
-    struct arguments arguments;
-    const char *trace, *policies, *capacities, *trace_format;
-    enum evict_when evict_when;
-    enum format format;
-};
-
-/* What a replay works on, and the items of its two lists. */
-struct replay {
-    struct trace trace;
-    struct model model;
-    bool has_bytes;
-    struct policy_choice *policies;
-    struct capacity *capacities;
-    size_t policy_count, capacity_count;
-};
-
 static const struct argp_option options[] = {
-    {"policy", KEY_POLICY, "P,...", 0, "policies, such as lru,fifo,pinned-lru (see `pocketload policy list`)", 0},
-    {"capacity", KEY_CAPACITY, "C,...", 0, "capacities: 500obj (blocks), 64MiB, or 10% of the trace's distinct bytes",
-     0},
+    COMPARISON_OPTIONS,
     {"evict-when", KEY_EVICT_WHEN, "WHEN", 0, "before_insert (default) or after_step", 0},
-    {"trace-format", KEY_TRACE_FORMAT, "FORMAT", 0, "format of the trace (default: by its content)", 0},
     FORMAT_OPTION,
     HELP_OPTION,
     {0},
@@ -58,121 +33,171 @@ static bool parse_evict_when(const char *text, enum evict_when *when, struct err
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    struct replay_options *replay = state->input;
-    struct error *err = replay->arguments.err;
-    switch (key) {
-    case KEY_POLICY:
-        replay->policies = text;
-        return 0;
-    case KEY_CAPACITY:
-        replay->capacities = text;
-        return 0;
-    case KEY_EVICT_WHEN:
-        return parse_evict_when(text, &replay->evict_when, err) ? 0 : EINVAL;
-    case KEY_TRACE_FORMAT:
-        replay->trace_format = text;
-        return 0;
-    case KEY_FORMAT:
-        return parse_format(text, &replay->format, err) ? 0 : EINVAL;
-    case ARGP_KEY_ARG:
-        return take_argument(&replay->arguments, &replay->trace, text);
-    case ARGP_KEY_SUCCESS:
-        if (replay->trace == NULL)
-            fail(err, STATUS_USAGE, "replay: which trace?");
-        else if (replay->policies == NULL)
-            fail(err, STATUS_USAGE, "replay: option --policy is missing, such as --policy lru,fifo");
-        else if (replay->capacities == NULL)
-            fail(err, STATUS_USAGE, "replay: option --capacity is missing, such as --capacity 500obj,64MiB,10%%");
-        else
-            return 0;
-        return EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    struct comparison_options *replay = state->input;
+    if (key == KEY_EVICT_WHEN)
+        return parse_evict_when(text, &replay->evict_when, replay->arguments.err) ? 0 : EINVAL;
+    const error_t status = comparison_parse(key, text, replay, "replay");
+    if (key != ARGP_KEY_SUCCESS || status != 0 || replay->capacities != NULL)
+        return status;
+    fail(replay->arguments.err, STATUS_USAGE,
+         "replay: option --capacity is missing, such as --capacity 500obj,64MiB,10%%");
+    return EINVAL;
+}
+
+/* ---- Words before the table ---- */
+
+/* A line of its own, in markdown a paragraph. */
+static void say(const struct comparison *replay, const char *text)
+{
+    if (text[0] != '\0')
+        printf("%s\n%s", text, replay->options->format == FORMAT_MARKDOWN ? "\n" : "");
+}
+
+static void say_noise(const struct comparison *replay, size_t c)
+{
+    char text[BOUNDS_TEXT];
+    double *rates = calloc(replay->named_count, sizeof *rates);
+    size_t count = 0;
+    for (size_t p = 0; rates != NULL && p < replay->named_count; p++) {
+        const struct replay_cell *cell = &replay->cells[c * replay->policy_count + p];
+        if (cell->error == NULL)
+            rates[count++] = ratio(cell->result.hits, cell->result.accesses);
     }
+    if (rates != NULL)
+        say(replay, bounds_noise_text(rates, count, replay->capacities[c].text, text));
+    free(rates);
 }
 
-static bool add_policy(void *context, const char *text, struct error *err)
+/* Without time a prefetcher plays no part, but pinned blocks are read before the first access. */
+static void say_pins(const struct comparison *replay)
 {
-    struct replay *replay = context;
-    if (replay->policy_count == LIST_MAX)
-        return fail(err, STATUS_USAGE, "--policy: more than %d policies", LIST_MAX);
-    void *grown = realloc(replay->policies, (replay->policy_count + 1) * sizeof *replay->policies);
-    if (grown == NULL)
-        return fail(err, STATUS_IO, "out of memory");
-    replay->policies = grown;
-    struct policy_choice *choice = &replay->policies[replay->policy_count];
-    if (!policy_parse(text, choice, err))
-        return fail_in(err, "--policy");
-    replay->policy_count++;
-    return true;
+    for (size_t p = 0; p < replay->named_count; p++)
+        if (replay->policies[p].pin.policy != NULL) {
+            say(replay,
+                "pinned blocks are read before the first access, which is no miss: bounds do not hold for them");
+            return;
+        }
 }
 
-static bool add_capacity(void *context, const char *text, struct error *err)
+/* Belady's policy takes every block in; who may refuse one can do better. */
+static void say_better(const struct comparison *replay)
 {
-    struct replay *replay = context;
-    if (replay->capacity_count == LIST_MAX)
-        return fail(err, STATUS_USAGE, "--capacity: more than %d capacities", LIST_MAX);
-    void *grown = realloc(replay->capacities, (replay->capacity_count + 1) * sizeof *replay->capacities);
-    if (grown == NULL)
-        return fail(err, STATUS_IO, "out of memory");
-    replay->capacities = grown;
-    struct capacity *capacity = &replay->capacities[replay->capacity_count];
-    if (!capacity_parse(text, &replay->model, &replay->trace, replay->has_bytes, capacity, err))
-        return fail_in(err, "--capacity");
-    replay->capacity_count++;
-    return true;
+    size_t bound = 0;
+    while (bound < replay->policy_count && strcmp(replay->policies[bound].label, "belady") != 0)
+        bound++;
+    for (size_t p = 0; bound < replay->policy_count && replay->context.block_bytes > 0 && p < replay->named_count; p++)
+        for (size_t c = 0; c < replay->capacity_count; c++) {
+            const struct replay_cell *cells = &replay->cells[c * replay->policy_count];
+            if (replay->policies[p].pin.policy != NULL || cells[p].error != NULL || cells[bound].error != NULL ||
+                cells[p].result.hits <= cells[bound].result.hits)
+                continue;
+            char text[BOUNDS_TEXT + POLICY_TEXT_MAX];
+            snprintf(text, sizeof text,
+                     "%s hits more than belady at %s: belady takes in every block, this one refuses some (as "
+                     "belady-bypass does)",
+                     replay->policies[p].label, replay->capacities[c].text);
+            say(replay, text);
+            break;
+        }
 }
 
-/* A composition with a prefetcher is replayed without it, so that the policies of a config can be compared here too. */
-static void note_prefetchers(const struct replay *replay)
+static void say_context(const struct comparison *replay)
 {
-    for (size_t p = 0; p < replay->policy_count; p++) {
-        const struct policy_choice *choice = &replay->policies[p];
-        if (choice->prefetch.policy != NULL)
-            fprintf(stderr, "note: %s: a replay has no time, so %s is left out\n", choice->label,
-                    choice->prefetch_text);
+    char text[BOUNDS_TEXT], what[CAPACITY_TEXT + 16];
+    say(replay, bounds_trace_text(&replay->context, text));
+    for (size_t c = 0; c < replay->capacity_count; c++) {
+        const struct capacity *capacity = &replay->capacities[c];
+        snprintf(what, sizeof what, "capacity %s", capacity->text);
+        if (!capacity->by_objects) /* so many blocks of several sizes are no share of a cycle */
+            say(replay, bounds_capacity_text(&replay->context, what, capacity->amount, text));
+        say_noise(replay, c);
     }
+    if (replay->bounds && replay->context.block_bytes == 0)
+        say(replay, "block sizes differ: belady evicts what is used last again, whatever its size, and is no bound");
+    if (replay->bounds) {
+        say_pins(replay);
+        say_better(replay);
+    }
+    if (replay->options->format == FORMAT_TABLE)
+        putchar('\n');
 }
 
-static bool replay_one(const struct replay *replay, const struct replay_options *given,
-                       const struct policy_choice *choice, const struct capacity *capacity, struct output *output,
-                       struct error *err)
+/* ---- Records ---- */
+
+static bool print_row(const struct comparison *replay, struct output *output, size_t p, size_t c, struct error *err)
 {
-    struct replay_record record;
-    if (!measure_replay(&replay->model, &replay->trace, choice, capacity, given->evict_when, &record, err))
-        return false;
-    record.trace = given->trace; /* as the user named it */
-    return output_record(output, &record, err);
+    char label[POLICY_TEXT_MAX + 32];
+    const struct replay_cell *cell = &replay->cells[c * replay->policy_count + p];
+    if (cell->error != NULL)
+        return true;
+    struct replay_row row = {.note = cell->result.remark};
+    replay_record_fill(&row.record, replay->options->trace, comparison_label(replay, p, label), &replay->capacities[c],
+                       &cell->result); /* the trace as the user named it */
+    return output_record(output, &row, err);
 }
 
-/* The capacity stands in a table as it was written, and a trace without sizes has no bytes to tell of. */
-static size_t columns_for_people(const struct replay *replay, size_t shown[COLUMNS_MAX])
+static bool print_infinite(const struct comparison *replay, struct output *output, size_t c, struct error *err)
+{
+    struct replay_result result;
+    struct replay_row row = {.note = ""};
+    replay_infinite(&replay->trace, replay->distinct, &result);
+    replay_record_fill(&row.record, replay->options->trace,
+                       comparison_for_people(replay) ? "infinite (bound)" : "infinite", &replay->capacities[c],
+                       &result);
+    return output_record(output, &row, err);
+}
+
+/* The capacity stands in a table as it was written, a trace without sizes has no bytes to tell of, and notes stand
+ * below. */
+static size_t columns_for_people(const struct comparison *replay, const struct column *columns, size_t column_count,
+                                 size_t shown[REPLAY_ROW_COLUMNS])
 {
     size_t count = 0;
-    for (size_t i = 0; i < replay_column_count && i < COLUMNS_MAX; i++) {
-        const char *name = replay_columns[i].name;
-        bool of_bytes = strstr(name, "byte") != NULL;
-        if (strcmp(name, "capacity_bytes") != 0 && (replay->has_bytes || !of_bytes))
+    for (size_t i = 0; i < column_count; i++) {
+        const char *name = columns[i].name;
+        const bool of_bytes = strstr(name, "byte") != NULL;
+        if (strcmp(name, "capacity_bytes") != 0 && strcmp(name, "note") != 0 && (replay->has_bytes || !of_bytes))
             shown[count++] = i;
     }
     return count;
 }
 
-static bool replay_all(const struct replay *replay, const struct replay_options *given, struct error *err)
+static bool print_rows(const struct comparison *replay, struct error *err)
 {
     struct output *output;
-    size_t shown[COLUMNS_MAX];
-    size_t shown_count = columns_for_people(replay, shown);
-    if (!output_open(stdout, given->format, replay_columns, replay_column_count, shown, shown_count, &output, err))
+    struct column columns[REPLAY_ROW_COLUMNS];
+    size_t shown[REPLAY_ROW_COLUMNS];
+    const size_t column_count = replay_row_columns(columns);
+    const size_t shown_count = columns_for_people(replay, columns, column_count, shown);
+    if (!output_open(stdout, replay->options->format, columns, column_count, shown, shown_count, &output, err))
         return false;
-    note_prefetchers(replay);
     bool good = true;
-    for (size_t c = 0; good && c < replay->capacity_count; c++)
+    for (size_t c = 0; good && c < replay->capacity_count; c++) {
         for (size_t p = 0; good && p < replay->policy_count; p++)
-            good = replay_one(replay, given, &replay->policies[p], &replay->capacities[c], output, err);
+            good = print_row(replay, output, p, c, err);
+        good = good && (!replay->bounds || print_infinite(replay, output, c, err));
+    }
     struct error closing;
-    bool closed = output_close(output, good ? err : &closing);
+    const bool closed = output_close(output, good ? err : &closing);
     return good && closed;
+}
+
+static int replay_all(struct comparison *replay)
+{
+    struct error err;
+    bool all_failed;
+    if (!comparison_run(replay, &err))
+        return report(&err);
+    const int status = comparison_report(replay, &all_failed);
+    if (all_failed) /* they have told why; a table of bounds alone would look like a result */
+        return status;
+    if (comparison_for_people(replay))
+        say_context(replay);
+    if (!print_rows(replay, &err))
+        return report(&err);
+    if (replay->options->format == FORMAT_TABLE) /* elsewhere they are a column */
+        comparison_print_remarks(replay);
+    return status;
 }
 
 int command_replay(int argc, char **argv)
@@ -180,25 +205,15 @@ int command_replay(int argc, char **argv)
     static const struct argp argp = {
         options, parse, "TRACE", "Policies alone, without time: what hits, what misses, how many bytes are read.",
         NULL,    NULL,  NULL};
-    struct replay_options given = {.evict_when = EVICT_BEFORE_INSERT};
+    struct comparison_options given;
     struct error err;
+    comparison_defaults(&given);
     if (!arguments_parse(&argp, argc, argv, &given.arguments, &err))
         return report(&err);
     if (given.arguments.helped)
         return STATUS_OK;
-    struct replay replay = {0};
-    if (!list_split(given.policies, add_policy, &replay, &err)) {
-        free(replay.policies);
-        return report(&err);
-    }
-    bool good =
-        trace_read_alone(given.trace, given.trace_format, &replay.trace, &replay.model, &replay.has_bytes, &err);
-    if (good) {
-        good = list_split(given.capacities, add_capacity, &replay, &err) && replay_all(&replay, &given, &err);
-        trace_free(&replay.trace);
-        model_free(&replay.model);
-    }
-    free(replay.policies);
-    free(replay.capacities);
-    return good ? STATUS_OK : report(&err);
+    struct comparison replay;
+    const int status = comparison_start(&replay, &given, &err) ? replay_all(&replay) : report(&err);
+    comparison_free(&replay);
+    return status;
 }

@@ -13,7 +13,7 @@
 #include "cli/run_results.h"
 #include "sim/farm.h"
 
-enum { KEY_SET = KEY_OWN, KEY_DB, KEY_SHARD, KEY_FORCE, KEY_FAIL_ON_KILL, KEY_TIMEOUT };
+enum { KEY_SET = KEY_OWN, KEY_DB, KEY_SHARD, KEY_FORCE, KEY_FAIL_ON_KILL, KEY_TIMEOUT, KEY_SUMMARY };
 enum { SHARDS_MAX = 1 << 20, NOTES_RUNS_MAX = 256, NOTES_BYTES = 4096 };
 #define MS_NS INT64_C(1000000)
 
@@ -24,7 +24,7 @@ struct run_options {
     size_t override_count;
     uint64_t jobs, shard, shards;
     int64_t timeout_ms; /* 0: none */
-    bool force, fail_on_kill, quiet;
+    bool force, fail_on_kill, quiet, summary;
     enum format format;
 };
 
@@ -34,10 +34,12 @@ static const struct argp_option options[] = {
     {"db", KEY_DB, "FILE", 0, "database of runs (default results/runs.db); none: store nothing", 0},
     {"jobs", 'j', "N", 0, "runs at the same time (default: one for each processor)", 0},
     {"shard", KEY_SHARD, "I/N", 0, "only every N-th run, from the I-th (1 .. N)", 0},
-    {"timeout", KEY_TIMEOUT, "TIME", 0, "end a run that computes for longer than this, such as 30s (default: never)",
-     0},
+    {"timeout", KEY_TIMEOUT, "TIME", 0,
+     "end a run that computes for longer than this, such as 30s (default: 1min with a plug-in, else never)", 0},
     {"force", KEY_FORCE, NULL, 0, "run again what is stored already", 0},
     {"fail-on-kill", KEY_FAIL_ON_KILL, NULL, 0, "exit with 5 when the app was killed in any run", 0},
+    {"summary", KEY_SUMMARY, NULL, 0,
+     "one record for each policy and budget, over the seeds: means, 95 % intervals, and what differs", 0},
     {"quiet", 'q', NULL, 0, "no notes and no progress bar", 0},
     FORMAT_OPTION,
     HELP_OPTION,
@@ -95,6 +97,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_FAIL_ON_KILL:
         run->fail_on_kill = true;
         break;
+    case KEY_SUMMARY:
+        run->summary = true;
+        break;
     case 'q':
         run->quiet = true;
         break;
@@ -130,6 +135,8 @@ static bool finished(void *context, size_t index, const struct run_result *resul
             return false;
     } else {
         results->failed++;
+        if (error->code == STATUS_CHECK && !results_add_failure(results, farm->places[index], error, err))
+            return false;
         if ((int)error->code > results->status)
             results->status = (int)error->code;
         progress_hide(&farm->progress);
@@ -170,7 +177,7 @@ static bool print_notes(struct run_results *results, struct error *err)
 {
     char text[NOTES_BYTES];
     for (size_t place = 0; place < results->count && place < NOTES_RUNS_MAX; place++) {
-        if (!results->has_record[place])
+        if (!results->has_record[place] || results->records[place].numbers.outcome == OUTCOME_FAILED)
             continue;
         if (!experiment_notes(results->experiment, results->indices[place], &results->prepared, text, sizeof text, err))
             return false;
@@ -186,6 +193,8 @@ static bool print_notes(struct run_results *results, struct error *err)
 
 static bool print_results(const struct run_options *run, struct run_results *results, struct error *err)
 {
+    if (run->summary)
+        return results_print_summary(results, run->format, err) && finish_stdout(err);
     if (run->format != FORMAT_TABLE) {
         struct output *output;
         if (!output_open(stdout, run->format, run_columns, run_column_count, NULL, 0, &output, err))
@@ -197,19 +206,24 @@ static bool print_results(const struct run_options *run, struct run_results *res
         bool closed = output_close(output, good ? err : &closing);
         return good && closed;
     }
-    size_t count = 0;
+    return results_print_ranking(results, (unsigned)run->jobs, wants_color(stdout), err) && finish_stdout(err);
+}
+
+/* Failed runs have told why on stderr: people need no table of nothing else, machines get their records. */
+static bool any_record(const struct run_options *run, const struct run_results *results)
+{
     for (size_t i = 0; i < results->count; i++)
-        if (results->has_record[i])
-            results->records[count++] = results->records[i];
-    if (count > 0 && !output_ranking(stdout, results->records, count, wants_color(stdout), err))
-        return false;
-    return finish_stdout(err);
+        if (results->has_record[i] &&
+            (run->format != FORMAT_TABLE || results->records[i].numbers.outcome != OUTCOME_FAILED))
+            return true;
+    return false;
 }
 
 static bool any_killed(const struct run_results *results)
 {
     for (size_t i = 0; i < results->count; i++)
-        if (results->has_record[i] && results->records[i].numbers.outcome != OUTCOME_COMPLETED)
+        if (results->has_record[i] && (results->records[i].numbers.outcome == OUTCOME_KILLED ||
+                                       results->records[i].numbers.outcome == OUTCOME_REJECTED))
             return true;
     return false;
 }
@@ -257,8 +271,8 @@ static bool run_all(const struct run_options *run, struct run_results *results, 
         if (!print_notes(results, err))
             return false;
     }
-    /* Runs that failed have told why; a list without them would look like a result. */
-    if (results->failed == results->count && results->count > 0)
+    /* Runs whose input failed have told why; a list without them would look like a result. */
+    if (!any_record(run, results) && results->count > 0)
         return true;
     return print_results(run, results, err);
 }

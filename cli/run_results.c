@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "results/summary.h"
+
 static bool no_memory(struct error *err)
 {
     return fail(err, STATUS_IO, "out of memory");
@@ -95,23 +97,39 @@ static bool find_model(struct run_results *results, size_t index, const struct m
     return results->has_model;
 }
 
-bool results_add(struct run_results *results, size_t place, const struct run_result *result, struct error *err)
+/* result NULL: the run failed. */
+static bool keep(struct run_results *results, size_t place, const struct model *model, const struct run_result *result,
+                 struct error *err)
 {
-    size_t index = results->indices[place];
-    struct experiment *experiment = results->experiment;
-    struct run_record *record = &results->records[place];
-    const struct model *model;
-    if (!find_model(results, index, &model, err) ||
-        !experiment_record(experiment, index, model, result, &results->arena, record, err))
-        return false;
-    results->computed++;
     results->has_record[place] = true;
     if (results->db == NULL)
         return true;
     if (results->store == NULL && !store_open(results->db, &results->store, err))
         return false;
-    const char *json = experiment_run_json(experiment, index, err);
-    return json != NULL && store_put(results->store, record, result, json, store_model_block_name, model, err);
+    const char *json = experiment_run_json(results->experiment, results->indices[place], err);
+    return json != NULL &&
+           store_put(results->store, &results->records[place], result, json, store_model_block_name, model, err);
+}
+
+bool results_add(struct run_results *results, size_t place, const struct run_result *result, struct error *err)
+{
+    size_t index = results->indices[place];
+    const struct model *model;
+    if (!find_model(results, index, &model, err) ||
+        !experiment_record(results->experiment, index, model, result, &results->arena, &results->records[place], err))
+        return false;
+    results->computed++;
+    return keep(results, place, model, result, err);
+}
+
+bool results_add_failure(struct run_results *results, size_t place, const struct error *why, struct error *err)
+{
+    size_t index = results->indices[place];
+    const struct model *model;
+    return find_model(results, index, &model, err) &&
+           experiment_failure(results->experiment, index, model, why->text, &results->arena, &results->records[place],
+                              err) &&
+           keep(results, place, model, NULL, err);
 }
 
 bool results_first_time(struct run_results *results, const char *text, size_t length)
@@ -145,5 +163,19 @@ bool results_finish(struct run_results *results, struct error *err)
     free(results->records);
     free(results->has_record);
     *results = (struct run_results){0};
+    return good;
+}
+
+bool results_print_summary(struct run_results *results, enum format format, struct error *err)
+{
+    struct run_record *records = calloc(results->count + 1, sizeof *records);
+    size_t count = 0;
+    if (records == NULL)
+        return no_memory(err);
+    for (size_t i = 0; i < results->count; i++)
+        if (results->has_record[i])
+            records[count++] = results->records[i];
+    const bool good = output_summary(stdout, format, records, count, err);
+    free(records);
     return good;
 }

@@ -5,6 +5,8 @@
 #include <signal.h>
 
 #include "base/arena.h"
+#include "results/output.h"
+#include "results/ranking.h"
 #include "results/store.h"
 #include "sim/experiment.h"
 
@@ -42,8 +44,21 @@ bool results_known(struct run_results *results, bool force, size_t *todo, size_t
 /* Makes the record of a run that was computed, and stores it. */
 bool results_add(struct run_results *results, size_t place, const struct run_result *result, struct error *err);
 
+/* Makes the record of a run that its policy made fail, and stores it: asked for again, the run is run again. */
+bool results_add_failure(struct run_results *results, size_t place, const struct error *why, struct error *err);
+
 /* True the first time that a text is told. */
 bool results_first_time(struct run_results *results, const char *text, size_t length);
+
+/* What Belady's policy and the infinite cache would hit in the runs that are ranked against others: bounds[place],
+ * which the caller has zeroed. Replays in at most `jobs` processes. Not known where there are very many runs. */
+bool results_bounds(struct run_results *results, unsigned jobs, struct ranking_bounds *bounds, struct error *err);
+
+/* Prints the ranking of all records with its bounds on stdout. */
+bool results_print_ranking(struct run_results *results, unsigned jobs, bool color, struct error *err);
+
+/* Prints one record for each policy, over its seeds (results/summary.h). */
+bool results_print_summary(struct run_results *results, enum format format, struct error *err);
 
 /* Closes the database: before anything is printed, as a reader of our output that goes away ends this process. */
 bool results_close(struct run_results *results, struct error *err);

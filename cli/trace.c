@@ -1,5 +1,7 @@
 /* `pocketload trace`: the formats that are read, and what is in a trace. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +132,10 @@ static error_t parse_show(int key, char *text, struct argp_state *state)
 static int show(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"trace-format", KEY_TRACE_FORMAT, "FORMAT", 0, "format of the trace (default: by its content)", 0},
+        {"trace-format", KEY_TRACE_FORMAT, "FORMAT", 0,
+         "format of the trace (default: by its content); csv(time=1,id=2,size=3,delimiter=;,header) for columns by "
+         "place",
+         0},
         FORMAT_OPTION,
         HELP_OPTION,
         {0},
@@ -148,6 +153,9 @@ static int show(int argc, char **argv)
     if (!trace_read_alone(input.action.name, input.trace_format, &trace, &model, &has_bytes, &err))
         return report(&err);
     struct trace_row row = {.trace = input.action.name};
+    if (trace.resized_count > 0)
+        fprintf(stderr, "note: %" PRIu64 " records have another size than the first of their block, which counts\n",
+                trace.resized_count);
     bool good = fill_row(&trace, has_bytes, &row, &err) &&
                 show_record(input.action.format, columns, sizeof columns / sizeof columns[0], &row, &err);
     trace_free(&trace);

@@ -2,14 +2,16 @@
  * canonical form. */
 #include "policies/registry.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "policies/names.h"
+#include "policies/plugin.h"
 #include "policies/text.h"
 
-enum { TARGETS_MAX = 3 };
+enum { TARGETS_MAX = POLICY_KINDS_COUNT };
 
 /* One item between two '+': a part, or a preset that stands for several. */
 struct item {
@@ -24,42 +26,6 @@ struct item {
 
 /* ---- Text ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* Drops blanks on both sides, in place. */
-static char *trim(char *text)
-{
-    while (is_blank(*text))
-        text++;
-    size_t length = strlen(text);
-    while (length > 0 && is_blank(text[length - 1]))
-        length--;
-    text[length] = '\0';
-    return text;
-}
-
-/* Cuts the text at the first `separator` outside parentheses; *rest is what follows, or NULL. */
-static char *cut(char *text, char separator, char **rest)
-{
-    int depth = 0;
-    *rest = NULL;
-    for (char *c = text; *c != '\0'; c++) {
-        if (*c == '(')
-            depth++;
-        else if (*c == ')')
-            depth--;
-        else if (*c == separator && depth <= 0) {
-            *c = '\0';
-            *rest = c + 1;
-            break;
-        }
-    }
-    return trim(text);
-}
-
 static bool copy_text(const char *text, char copy[POLICY_TEXT_MAX], struct error *err)
 {
     size_t length = strlen(text);
@@ -70,36 +36,62 @@ static bool copy_text(const char *text, char copy[POLICY_TEXT_MAX], struct error
     return true;
 }
 
-/* "name" or "name(arguments)". */
-static bool split_item(char *text, struct item *item, struct error *err)
+/* The ':' of "name:value", or NULL. Paths may hold one: theirs follows the ".so". */
+static char *find_colon(char *text)
 {
-    memset(item, 0, sizeof *item);
+    char *colon = strchr(text, ':');
+    if (colon == NULL)
+        return NULL;
+    *colon = '\0';
+    bool in_path = policy_is_path(text) && strchr(text, '(') == NULL;
+    *colon = ':';
+    if (in_path && (colon = strstr(text, ".so:")) != NULL)
+        colon += strlen(".so");
+    return colon;
+}
+
+static bool split_parentheses(char *text, struct item *item, struct error *err)
+{
     char *open = strchr(text, '(');
     if (open == NULL && strchr(text, ')') != NULL)
         return fail(err, STATUS_USAGE, "policy \"%s\": a ')' without its '('", text);
-    if (open != NULL) {
-        char *close = strchr(open, ')');
-        if (close == NULL)
-            return fail(err, STATUS_USAGE, "policy \"%s\": expected ')' at the end", text);
-        if (close[1] != '\0')
-            return fail(err, STATUS_USAGE, "policy \"%s\": expected '+' or nothing after ')'", text);
-        if (strchr(open + 1, '(') != NULL)
-            return fail(err, STATUS_USAGE, "policy \"%s\": a '(' within parentheses", text);
-        *open = *close = '\0';
-        item->arguments = trim(open + 1);
+    if (open == NULL)
+        return true;
+    char *close = strchr(open, ')');
+    if (close == NULL)
+        return fail(err, STATUS_USAGE, "policy \"%s\": expected ')' at the end", text);
+    if (close[1] != '\0')
+        return fail(err, STATUS_USAGE, "policy \"%s\": expected '+' or nothing after ')'%s", text,
+                    strchr(text, '/') != NULL ? "; " PLUGIN_PATH_RULE : "");
+    if (strchr(open + 1, '(') != NULL)
+        return fail(err, STATUS_USAGE, "policy \"%s\": a '(' within parentheses", text);
+    *open = *close = '\0';
+    item->arguments = trim_text(open + 1);
+    return true;
+}
+
+/* "name", "name(arguments)" or "name:arguments". */
+static bool split_item(char *text, struct item *item, struct error *err)
+{
+    memset(item, 0, sizeof *item);
+    char *colon = find_colon(text), *open = strchr(text, '(');
+    if (colon != NULL && (open == NULL || colon < open)) {
+        item->arguments = trim_text(colon + 1);
+        if (open != NULL || strchr(text, ')') != NULL)
+            return fail(err, STATUS_USAGE, "policy \"%s\": expected NAME:VALUE or NAME(VALUE), found both", text);
+        if (*item->arguments == '\0')
+            return fail(err, STATUS_USAGE, "policy \"%s\": expected a value after ':'", text);
+        *colon = '\0';
+    } else if (!split_parentheses(text, item, err)) {
+        return false;
     }
-    item->name = trim(text);
+    item->name = trim_text(text);
     if (*item->name == '\0')
         return fail(err, STATUS_USAGE, "a policy without a name: expected for example lru or lru+hot(64MiB)");
     return true;
 }
 
 /* ---- Parts ---- */
-
-static struct policy_part *slot_of(struct policy_choice *choice, enum policy_kind kind)
-{
-    return kind == POLICY_EVICT ? &choice->evict : kind == POLICY_PIN ? &choice->pin : &choice->prefetch;
-}
 
 /* Makes `part` the policy with its defaults, and a target of the item's parameters. */
 static void start_part(struct item *item, struct policy_part *part, const struct policy *policy)
@@ -109,15 +101,26 @@ static void start_part(struct item *item, struct policy_part *part, const struct
     part->policy = policy;
     for (uint32_t i = 0; i < policy->param_count; i++)
         part->values[i] = policy->params[i].fallback;
+    if (policy_is_path(item->name))
+        snprintf(part->file, sizeof part->file, "%s", item->name); /* it was in a text of this size */
     item->targets[item->target_count++] = part;
+}
+
+/* The policy of that name or file into *policy, which is NULL when nothing is called that. */
+static bool look_up(const char *name, const struct policy **policy, struct error *err)
+{
+    if (policy_is_path(name))
+        return policy_plugin_load(name, policy, err);
+    *policy = policy_find(name);
+    return true;
 }
 
 static bool add_part(struct policy_choice *choice, struct item *item, const struct policy *policy, struct error *err)
 {
-    struct policy_part *part = slot_of(choice, policy->kind);
+    struct policy_part *part = policy_choice_part(choice, policy->kind);
     if (part->policy != NULL)
         return fail(err, STATUS_USAGE, "\"%s\" brings a second %s: there is %s already", item->name,
-                    policy_kind_titles[policy->kind], part->policy->name);
+                    policy_kind_titles[policy->kind], policy_part_name(part));
     start_part(item, part, policy);
     return true;
 }
@@ -125,7 +128,9 @@ static bool add_part(struct policy_choice *choice, struct item *item, const stru
 /* Adds what the item's name stands for. */
 static bool add_parts(struct policy_choice *choice, struct item *item, struct error *err)
 {
-    const struct policy *policy = policy_find(item->name);
+    const struct policy *policy;
+    if (!look_up(item->name, &policy, err))
+        return false;
     if (policy != NULL)
         return add_part(choice, item, policy, err);
     const struct policy_preset *preset = policy_preset_find(item->name);
@@ -135,7 +140,7 @@ static bool add_parts(struct policy_choice *choice, struct item *item, struct er
     if (!copy_text(preset->parts, parts, err))
         return false;
     for (char *name = parts, *rest; name != NULL; name = rest) {
-        policy = policy_find(cut(name, '+', &rest));
+        policy = policy_find(cut_text(name, '+', &rest));
         must(policy != NULL);
         if (!add_part(choice, item, policy, err))
             return false;
@@ -190,12 +195,12 @@ static bool read_arguments(struct item *item, struct error *err)
     bool in_list = false, first = true;
     uint32_t target = 0, param = 0;
     for (char *argument = item->arguments, *rest; argument != NULL; argument = rest, first = false) {
-        char *value = cut(argument, ',', &rest);
+        char *value = cut_text(argument, ',', &rest);
         char *equals = in_list ? NULL : strchr(value, '=');
         if (equals != NULL) {
             *equals = '\0';
-            char *name = trim(value);
-            value = trim(equals + 1);
+            char *name = trim_text(value);
+            value = trim_text(equals + 1);
             if (!find_param(item, name, &target, &param, err))
                 return false;
         } else if (!in_list) {
@@ -260,31 +265,24 @@ static bool finish_item(struct item *item, struct error *err)
 
 /* ---- Canonical text ---- */
 
-static void write_part(struct writer *writer, struct policy_part *part)
+static bool label_too_long(struct error *err)
 {
-    if (part->policy != NULL)
-        write_item(writer, part->policy->name, &part, 1);
-    else
-        write_text(writer, "none");
+    return fail(err, STATUS_USAGE, "policy is too long: expected at most %d characters in all", POLICY_TEXT_MAX - 1);
 }
 
 static bool write_parts(struct policy_choice *choice, struct error *err)
 {
-    struct writer evict = {.out = choice->evict_text, .size = POLICY_TEXT_MAX};
-    struct writer pin = {.out = choice->pin_text, .size = POLICY_TEXT_MAX};
-    struct writer prefetch = {.out = choice->prefetch_text, .size = POLICY_TEXT_MAX};
-    write_part(&evict, &choice->evict);
-    write_part(&pin, &choice->pin);
-    write_part(&prefetch, &choice->prefetch);
-    if (evict.cut || pin.cut || prefetch.cut)
-        return fail(err, STATUS_USAGE, "policy is too long: expected at most %d characters a part",
-                    POLICY_TEXT_MAX - 1);
+    for (int kind = 0; kind < POLICY_KINDS_COUNT; kind++) {
+        struct policy_part *part = policy_choice_part(choice, (enum policy_kind)kind);
+        struct writer writer = {.out = policy_text_of(choice, (enum policy_kind)kind), .size = POLICY_TEXT_MAX};
+        if (part->policy != NULL)
+            write_item(&writer, policy_part_name(part), &part, 1);
+        else
+            write_text(&writer, "none");
+        if (writer.cut)
+            return label_too_long(err);
+    }
     return true;
-}
-
-static bool label_too_long(struct error *err)
-{
-    return fail(err, STATUS_USAGE, "policy is too long: expected at most %d characters in all", POLICY_TEXT_MAX - 1);
 }
 
 /* ---- Entry points ---- */
@@ -298,7 +296,7 @@ bool policy_parse(const char *text, struct policy_choice *choice, struct error *
     struct writer label = {.out = choice->label, .size = POLICY_TEXT_MAX};
     for (char *part = copy, *rest; part != NULL; part = rest) {
         struct item item;
-        if (!split_item(cut(part, '+', &rest), &item, err) || !add_parts(choice, &item, err) ||
+        if (!split_item(cut_text(part, '+', &rest), &item, err) || !add_parts(choice, &item, err) ||
             !finish_item(&item, err))
             return false;
         if (label.length != 0)
@@ -311,35 +309,52 @@ bool policy_parse(const char *text, struct policy_choice *choice, struct error *
     return label.cut ? label_too_long(err) : write_parts(choice, err);
 }
 
-bool policy_parse_part(enum policy_kind kind, const char *text, struct policy_choice *choice, struct error *err)
+/* One part from its text, which is no preset. `kind`: the kind that it must have, or NULL. */
+static bool parse_single(const char *text, const enum policy_kind *kind, struct policy_part *part, struct error *err)
 {
     char copy[POLICY_TEXT_MAX], *rest;
     struct item item;
-    struct policy_part *part = slot_of(choice, kind);
     if (!copy_text(text, copy, err))
         return false;
-    char *only = cut(copy, '+', &rest);
+    char *only = cut_text(copy, '+', &rest);
     if (rest != NULL)
-        return fail(err, STATUS_USAGE, "expected one %s, found '+' in \"%s\"", policy_kind_titles[kind], text);
+        return fail(err, STATUS_USAGE, "expected one %s, found '+' in \"%s\"",
+                    kind != NULL ? policy_kind_titles[*kind] : "policy", text);
     if (!split_item(only, &item, err))
         return false;
-    if (kind != POLICY_EVICT && item.arguments == NULL && strcmp(item.name, "none") == 0) {
+    const struct policy *policy;
+    if (kind != NULL && *kind != POLICY_EVICT && item.arguments == NULL && strcmp(item.name, "none") == 0) {
         memset(part, 0, sizeof *part);
-    } else {
-        const struct policy *policy = policy_find(item.name);
-        if (policy == NULL || policy->kind != kind)
-            return policy_wrong_kind(item.name, kind, err);
-        start_part(&item, part, policy);
-        if (!finish_item(&item, err))
-            return false;
+        return true;
     }
-    if (!write_parts(choice, err))
+    if (!look_up(item.name, &policy, err))
+        return false;
+    if (kind != NULL && (policy == NULL || policy->kind != *kind))
+        return policy_wrong_kind(item.name, policy, *kind, err);
+    const struct policy_preset *preset = policy_preset_find(item.name);
+    if (policy == NULL && preset != NULL)
+        return fail(err, STATUS_USAGE, "\"%s\" is a preset; expected one of its parts: %s", item.name, preset->parts);
+    if (policy == NULL)
+        return policy_unknown(item.name, err);
+    start_part(&item, part, policy);
+    return finish_item(&item, err);
+}
+
+bool policy_parse_alone(const char *text, struct policy_part *part, struct error *err)
+{
+    return parse_single(text, NULL, part, err);
+}
+
+bool policy_parse_part(enum policy_kind kind, const char *text, struct policy_choice *choice, struct error *err)
+{
+    if (!parse_single(text, &kind, policy_choice_part(choice, kind), err) || !write_parts(choice, err))
         return false;
     struct writer label = {.out = choice->label, .size = POLICY_TEXT_MAX};
-    const char *texts[] = {choice->evict_text, choice->pin_text, choice->prefetch_text};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strcmp(texts[i], "none") != 0)
-            write_text(&label, "%s%s", label.length != 0 ? "+" : "", texts[i]);
+    for (int k = 0; k < POLICY_KINDS_COUNT; k++) {
+        const char *part = policy_text_of(choice, (enum policy_kind)k);
+        if (strcmp(part, "none") != 0)
+            write_text(&label, "%s%s", label.length != 0 ? "+" : "", part);
+    }
     if (label.length == 0)
         write_text(&label, "none");
     return label.cut ? label_too_long(err) : true;

@@ -12,28 +12,36 @@
  *
  *   1. Pin rule: state_size(), init(), plan() once. What it pins is in view->pinned_bytes from then on, and is loaded
  *      before the first step; the eviction policy never hears of these blocks.
- *   2. Eviction policy and prefetcher: state_size(), init(). State memory is zeroed and aligned to 64 bytes.
+ *   2. Eviction policy, admission rule and prefetcher: state_size(), init(), then the eviction policy's remark(). State
+ *      memory is zeroed and aligned to 64 bytes.
  *   3. For each step, its uses in the order of the trace. For the first use of a block by the step:
- *        on_hit(b)      the block is resident, or in flight;
- *        on_miss(b)     it is absent. Then, unless it is larger than the budget less the pinned bytes:
- *          admit(b)     false: the block is streamed, at once.
+ *        on_hit(b)      the block is resident, or in flight; then release() until it answers BLOCK_NONE.
+ *        on_miss(b)     it is absent; then release() until it answers BLOCK_NONE. Then, unless the block is larger than
+ *                       the budget less the pinned bytes:
+ *          admit(b)     of the admission rule, then of the eviction policy; false: the block is streamed, at once.
  *          victim(b)    as long as the held bytes and b together exceed the budget; for each answer on_remove(answer).
  *          on_insert(b) b is in flight from now on (POLICY_LOADING; in a replay at once POLICY_RESIDENT). Nothing is
- *                       called when it arrives.
- *      For each further use of the same block by the same step (prompt tokens that share an expert): on_hit(b).
+ *                       called when it arrives. Then release() until it answers BLOCK_NONE.
+ *      For each further use of the same block by the same step (prompt tokens that share an expert): on_hit(b), then
+ *      release().
  *      With evict_when = after_step no victim is asked for before on_insert; when the step ends, the engine asks
  *      victim(BLOCK_NONE) until the held bytes fit or the answer is BLOCK_NONE.
  *   4. When the last block of a step is there: the prefetcher's plan(), which replaces the plan before. Each block of
- *      the plan that is absent when its turn comes goes through admit(), victim(), on_remove() and on_insert() as
- *      above, without on_miss(): a fill is not a use. Its first use is an on_hit(), even when it is still in flight.
+ *      the plan that is absent when its turn comes goes through admit(), victim(), on_remove(), on_insert() and
+ *      release() as above, without on_miss(): a fill is not a use. Its first use is an on_hit(), even when it is still
+ *      in flight.
+ *
+ * `release` gives up blocks although there is room, for policies whose parts have limits of their own; for each answer
+ * on_remove(answer) is called before the next question. A block that may not be evicted now can be released at a later
+ * question.
  *
  * A streamed block is read for its step without being kept; the policy hears on_miss() only. A block is streamed when
- * it is larger than the budget less the pinned bytes, when admit() refuses it, or when victim() answers BLOCK_NONE and
- * nothing in flight will change that. (A demand waits for prefetches in flight before it gives up on room, so refuse by
- * admit(), which is asked once, not by victim().)
+ * it is larger than the budget less the pinned bytes, when admit() refuses it, or when victim() answers BLOCK_NONE
+ * (unless view->may_exceed). A demand drops prefetches in flight before it gives up on room: on_remove(b,
+ * REMOVE_CANCELLED), unasked. So refuse by admit(), which is asked once, not by victim().
  *
- * `victim` answers with a block for which policy_may_evict() holds, or with BLOCK_NONE: "I have none". Anything else
- * ends the run with an error that names the policy, the block and the reason.
+ * `victim` and `release` answer with a block for which policy_may_evict() holds, or with BLOCK_NONE: "I have none".
+ * Anything else ends the run with an error that names the policy, the block and the reason.
  *
  * Optional functions are NULL. `struct policy` and `struct policy_view` only ever grow at their ends, and bear their
  * sizes; what a table built against an older header lacks is taken as NULL. `struct policy_block` and `struct
@@ -95,11 +103,28 @@ struct policy_view {
     const uint64_t *heat;
     /* What the workload foresees of the coming steps, for prefetchers: the blocks of the i-th next step are
      * ahead[ahead_end[i-1]] .. ahead[ahead_end[i]-1] (from 0 for i = 0), i < ahead_steps <= reach(). Blocks that a
-     * real runtime could not know yet, as the experts of a later token, are not among them. */
+     * real runtime could not know yet, as the experts of a later token, are not among them, unless the prefetcher sets
+     * POLICY_NEEDS_FUTURE. */
     const block_id *ahead;
     const uint32_t *ahead_end;
     uint32_t ahead_steps;
+    /* For prefetchers: the distinct blocks of the step that runs, in the order of their first use. */
+    uint32_t used_count;
+    const block_id *used;
+    uint64_t access; /* first uses before the one that is told now, or was told last: it has this number, from 0 */
+    uint64_t seed;   /* of the run, for policies that draw lots */
+    /* The future; NULL unless the policy sets POLICY_NEEDS_FUTURE. By block: the number of the access that uses it
+     * next. While an access is told, its block's entry is the access after that one already. NEXT_USE_NEVER: none. */
+    const uint32_t *next_use;
+    /* How often an earlier run accessed each block; NULL unless the policy sets POLICY_NEEDS_PROFILE. */
+    const uint64_t *profile;
+    /* In a replay, for a policy that sets POLICY_MAY_EXCEED: a published rule that at times holds more than its
+     * capacity may do so here. victim()'s BLOCK_NONE then lets the incoming block in, over the budget, and the result
+     * says by how much. False in a run with time, where the budget holds at every moment. */
+    bool may_exceed;
 };
+
+#define NEXT_USE_NEVER UINT32_MAX
 
 /* True when `victim` may answer with b now: resident, and not pinned, in use or in flight; and when the incoming block
  * is a prefetch, not itself a prefetch that waits for its use. */
@@ -131,7 +156,9 @@ struct policy_param {
 };
 
 enum remove_reason {
-    REMOVE_EVICTED, /* this policy named it in victim() */
+    REMOVE_EVICTED,   /* this policy named it in victim() */
+    REMOVE_RELEASED,  /* this policy named it in release() */
+    REMOVE_CANCELLED, /* a prefetch in flight, dropped to make room for a demand: nothing was kept of it */
 };
 
 struct evict_ops {
@@ -141,6 +168,16 @@ struct evict_ops {
     void (*on_insert)(void *self, const struct policy_view *view, block_id b);
     void (*on_remove)(void *self, const struct policy_view *view, block_id b, enum remove_reason reason);
     /* Optional: may this block come in? NULL: always. */
+    bool (*admit)(void *self, const struct policy_view *view, block_id b);
+    /* Optional: a block to give up although there is room, or BLOCK_NONE. */
+    block_id (*release)(void *self, const struct policy_view *view);
+    /* Optional, asked once after init: one line of at most size - 1 bytes for a user who would otherwise read bad
+     * numbers without their reason ("the small queue is smaller than any block: nothing is ever kept"), or "". */
+    void (*remark)(const void *self, const struct policy_view *view, char *line, size_t size);
+};
+
+struct admit_ops {
+    /* May this block come in? Asked before the eviction policy's own admit(). */
     bool (*admit)(void *self, const struct policy_view *view, block_id b);
 };
 
@@ -159,11 +196,15 @@ struct prefetch_ops {
     uint32_t (*plan)(void *self, const struct policy_view *view, block_id *out, uint32_t max);
 };
 
-enum policy_kind { POLICY_EVICT, POLICY_PIN, POLICY_PREFETCH, POLICY_KINDS_COUNT };
+enum policy_kind { POLICY_EVICT, POLICY_PIN, POLICY_PREFETCH, POLICY_ADMIT, POLICY_KINDS_COUNT };
 
-enum { POLICY_NEEDS_HEAT = 1 }; /* bits of policy.needs */
+/* Bits of policy.needs. */
+enum { POLICY_NEEDS_HEAT = 1, POLICY_NEEDS_FUTURE = 2, POLICY_NEEDS_PROFILE = 4, POLICY_MAY_EXCEED = 8 };
 
 enum { POLICY_PARAMS_MAX = 8 };
+
+/* What state_size() may ask for: so much for each block of the view, and so much beside. */
+enum { POLICY_STATE_PER_BLOCK_MAX = 4096, POLICY_STATE_FIXED_MAX = 1 << 26 };
 
 struct policy {
     uint32_t abi;  /* POLICY_ABI */
@@ -180,6 +221,7 @@ struct policy {
         struct evict_ops evict;
         struct pin_ops pin;
         struct prefetch_ops prefetch;
+        struct admit_ops admit;
     } ops;
 };
 

@@ -2,6 +2,7 @@
 #include "policies/registry.h"
 
 #define BUILT_IN(name) extern const struct policy policy_##name;
+#define EVICTION(name) BUILT_IN(name)
 #include "policies/built_in.inc"
 #undef BUILT_IN
 
@@ -9,6 +10,7 @@
 static const struct policy *const built_ins[] = {
 #include "policies/built_in.inc"
 };
+#undef EVICTION
 #undef BUILT_IN
 
 static const struct policy_preset presets[] = {

@@ -1,9 +1,43 @@
-/* Canonical text of a part or a preset with its parameters. */
+/* Text taken apart, and the canonical text of a part or a preset with its parameters. */
 #include "policies/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+char *trim_text(char *text)
+{
+    while (is_blank(*text))
+        text++;
+    size_t length = strlen(text);
+    while (length > 0 && is_blank(text[length - 1]))
+        length--;
+    text[length] = '\0';
+    return text;
+}
+
+char *cut_text(char *text, char separator, char **rest)
+{
+    int depth = 0;
+    *rest = NULL;
+    for (char *c = text; *c != '\0'; c++) {
+        if (*c == '(')
+            depth++;
+        else if (*c == ')')
+            depth--;
+        else if (*c == separator && depth <= 0) {
+            *c = '\0';
+            *rest = c + 1;
+            break;
+        }
+    }
+    return trim_text(text);
+}
 
 void write_text(struct writer *writer, const char *format, ...)
 {

@@ -1,8 +1,15 @@
-/* Text that grows in a buffer of fixed size, and the canonical text of a part. Inside this folder only. */
+/* Text that is cut in place or grows in a buffer of fixed size, and the canonical text of a part. Inside this folder
+ * only. */
 #ifndef POCKETLOAD_POLICIES_TEXT_H
 #define POCKETLOAD_POLICIES_TEXT_H
 
 #include "policies/registry.h"
+
+/* Drops blanks on both sides, in place. */
+char *trim_text(char *text);
+
+/* Cuts the text at the first `separator` outside parentheses, and trims it; *rest is what follows, or NULL. */
+char *cut_text(char *text, char separator, char **rest);
 
 /* Invariant: out is terminated and length < size. Writing past the end sets `cut`. */
 struct writer {

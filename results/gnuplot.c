@@ -107,9 +107,9 @@ static bool mentions_fonts(const char *complaint)
 
 bool gnuplot_run(const char *folder, const char *name, struct error *err)
 {
-    char script[64], complaint[COMPLAINT_TEXT];
-    must(strlen(name) < 32);
-    const size_t size = strlen(folder) + 64;
+    char script[GNUPLOT_NAME_MAX + 8], complaint[COMPLAINT_TEXT];
+    must(strlen(name) < GNUPLOT_NAME_MAX);
+    const size_t size = strlen(folder) + sizeof script + 8;
     char *svg = malloc(size), *png = malloc(size);
     bool ok = svg && png;
     if (!ok)

@@ -9,6 +9,7 @@
 #include "results/grid.h"
 #include "results/output.h"
 #include "results/ranking.h"
+#include "results/summary.h"
 
 enum { BUDGET, POLICY, HIT_RATE, TTFT, PER_TOKEN, PER_SECOND, WAITING, READ, PEAK, VERDICT, COLUMNS };
 static const char *const headings[COLUMNS] = {"budget", "policy",  "hit rate",   "TTFT",        "per token",
@@ -22,7 +23,7 @@ struct entry {
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-int ranking_compare_settings(const struct run_record *a, const struct run_record *b)
+int ranking_compare_settings_only(const struct run_record *a, const struct run_record *b)
 {
     const char *const x[] = {a->device, a->model, a->quant, a->workload, a->loader};
     const char *const y[] = {b->device, b->model, b->quant, b->workload, b->loader};
@@ -31,7 +32,13 @@ int ranking_compare_settings(const struct run_record *a, const struct run_record
         if (order != 0)
             return order;
     }
-    return COMPARE(a->seed, b->seed);
+    return 0;
+}
+
+int ranking_compare_settings(const struct run_record *a, const struct run_record *b)
+{
+    const int order = ranking_compare_settings_only(a, b);
+    return order != 0 ? order : COMPARE(a->seed, b->seed);
 }
 
 static int compare_groups(const struct run_record *a, const struct run_record *b)
@@ -162,54 +169,155 @@ static const char *paint(const struct run_record *record, const struct run_recor
     return ranking_compare_merit(record, best) == 0 ? "\033[32m" : "";
 }
 
-static void print_groups(FILE *file, const struct grid *grid, const struct entry *entries, size_t count, bool color)
+/* A group and its place in the table. */
+struct group {
+    const struct entry *entries;
+    size_t length, row; /* its first row */
+    struct ranking_bounds bounds;
+};
+
+static void print_group(FILE *file, const struct grid *grid, const struct group *group, bool color)
 {
-    bool seeds = false;
-    for (size_t i = 1; i < count; i++)
-        seeds = seeds || entries[i].record->seed != entries[0].record->seed;
-    for (size_t first = 0, length; first < count; first += length) {
-        length = group_length(entries + first, count - first);
-        const struct run_record *best = entries[first].record;
-        if (first > 0)
-            putc('\n', file);
-        if (first == 0 || ranking_compare_settings(entries[first - 1].record, best) != 0) {
-            print_title(file, best, seeds, color);
-            grid_print_row(grid, file, 0, right);
-            putc('\n', file);
-        }
-        for (size_t i = 0; i < length; i++) {
-            const char *start = color && length > 1 ? paint(entries[first + i].record, best) : "";
-            fputs(start, file);
-            grid_print_row(grid, file, 1 + first + i, right);
-            fputs(start[0] != '\0' ? "\033[0m\n" : "\n", file);
-        }
+    const struct run_record *best = group->entries[0].record;
+    const size_t rows = group->length + (group->bounds.known ? 2 : 0);
+    for (size_t i = 0; i < rows; i++) {
+        const bool run = i < group->length;
+        const char *start = color && group->length > 1 && run ? paint(group->entries[i].record, best) : "";
+        fputs(start, file);
+        grid_print_row(grid, file, group->row + i, right);
+        fputs(start[0] != '\0' ? "\033[0m\n" : "\n", file);
     }
 }
 
-bool output_ranking(FILE *file, const struct run_record *records, size_t count, bool color, struct error *err)
+/* Hit rates of runs that were cut off mean nothing. */
+static void print_words(FILE *file, const struct group *group, double *rates)
 {
-    struct entry *entries = calloc(count ? count : 1, sizeof *entries);
+    size_t count = 0;
+    for (size_t i = 0; i < group->length; i++)
+        if (group->entries[i].record->numbers.outcome == OUTCOME_COMPLETED)
+            rates[count++] = group->entries[i].record->hit_rate;
+    ranking_print_words(file, &group->bounds, group->entries[0].record->budget_bytes, rates, count);
+}
+
+static bool any_beyond(const struct group *groups, size_t count)
+{
+    for (size_t g = 0; g < count; g++)
+        for (size_t i = 0; groups[g].bounds.known && i < groups[g].length; i++)
+            if (ranking_is_beyond(groups[g].entries[i].record))
+                return true;
+    return false;
+}
+
+static void print_groups(FILE *file, const struct grid *grid, const struct group *groups, size_t count, bool color,
+                         double *rates)
+{
+    bool seeds = false, rivals = false;
+    for (size_t g = 0; g < count; g++) {
+        seeds = seeds || groups[g].entries[0].record->seed != groups[0].entries[0].record->seed;
+        rivals = rivals || groups[g].length > 1;
+    }
+    for (size_t g = 0; g < count; g++) {
+        const struct run_record *best = groups[g].entries[0].record;
+        if (g > 0)
+            putc('\n', file);
+        if (g == 0 || ranking_compare_settings(groups[g - 1].entries[0].record, best) != 0) {
+            print_title(file, best, seeds, color);
+            if (groups[g].bounds.known) {
+                char text[BOUNDS_TEXT];
+                fprintf(file, "%s\n", bounds_trace_text(&groups[g].bounds.context, text));
+            }
+            grid_print_row(grid, file, 0, right);
+            putc('\n', file);
+        }
+        print_group(file, grid, &groups[g], color);
+        print_words(file, &groups[g], rates);
+    }
+    if (rivals)
+        fputs("\none seed: differences are of this trace\n", file);
+    if (any_beyond(groups, count))
+        ranking_print_beyond(file);
+}
+
+/* Bounds are for policies that are compared. */
+static struct ranking_bounds bounds_of(const struct entry *entries, size_t length, const struct ranking_bounds *bounds)
+{
+    for (size_t i = 0; bounds && length > 1 && i < length; i++)
+        if (bounds[entries[i].index].known)
+            return bounds[entries[i].index];
+    return (struct ranking_bounds){.known = false};
+}
+
+static bool fill_groups(struct grid *grid, const struct entry *entries, size_t count,
+                        const struct ranking_bounds *bounds, struct group *groups, size_t *group_count)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < COLUMNS; i++)
+        ok = grid_add(grid, headings[i]);
+    for (size_t first = 0, length; ok && first < count; first += length) {
+        length = group_length(entries + first, count - first);
+        struct group *group = &groups[(*group_count)++];
+        *group = (struct group){.entries = entries + first,
+                                .length = length,
+                                .row = grid->count / COLUMNS,
+                                .bounds = bounds_of(entries + first, length, bounds)};
+        for (size_t i = 0; ok && i < length; i++)
+            ok = add_row(grid, entries + first, length, i);
+        ok = ok && (!group->bounds.known || ranking_add_bounds(grid, &group->bounds, HIT_RATE));
+    }
+    return ok && grid_measure(grid);
+}
+
+/* Runs that differ in the seed alone. */
+static bool has_seeds(const struct run_record *records, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (records[i].seed != records[0].seed)
+            for (size_t k = 0; k < i; k++)
+                if (records[i].seed != records[k].seed && records[i].budget_bytes == records[k].budget_bytes &&
+                    strcmp(records[i].policy, records[k].policy) == 0 &&
+                    ranking_compare_settings_only(&records[i], &records[k]) == 0)
+                    return true;
+    return false;
+}
+
+static bool print_ranking(FILE *file, const struct run_record *records, const struct ranking_bounds *bounds,
+                          size_t count, bool color)
+{
+    struct entry *entries = calloc(count + 1, sizeof *entries);
+    struct group *groups = calloc(count + 1, sizeof *groups);
+    double *rates = calloc(count + 1, sizeof *rates);
     struct grid grid = {.columns = COLUMNS};
-    bool ok = entries != NULL;
+    size_t group_count = 0;
+    bool ok = entries && groups && rates;
     for (size_t i = 0; ok && i < count; i++)
         entries[i] = (struct entry){&records[i], i};
     if (ok && count > 0)
         qsort(entries, count, sizeof *entries, compare_entries);
-    for (size_t i = 0; ok && i < COLUMNS; i++)
-        ok = grid_add(&grid, headings[i]);
-    for (size_t first = 0, length; ok && first < count; first += length) {
-        length = group_length(entries + first, count - first);
-        for (size_t i = 0; ok && i < length; i++)
-            ok = add_row(&grid, entries + first, length, i);
-    }
-    ok = ok && grid_measure(&grid);
+    ok = ok && fill_groups(&grid, entries, count, bounds, groups, &group_count);
     if (ok)
-        print_groups(file, &grid, entries, count, color);
+        print_groups(file, &grid, groups, group_count, color, rates);
     grid_free(&grid);
     free(entries);
-    if (!ok)
+    free(groups);
+    free(rates);
+    return ok;
+}
+
+bool output_ranking_bounds(FILE *file, const struct run_record *records, const struct ranking_bounds *bounds,
+                           size_t count, bool color, struct error *err)
+{
+    if (has_seeds(records, count)) {
+        if (!output_seeds(file, records, bounds, count, err))
+            return false;
+    } else if (!print_ranking(file, records, bounds, count, color)) {
         return fail(err, STATUS_IO, "out of memory for the ranking");
+    }
     if (fflush(file) != 0 || ferror(file))
         return fail(err, STATUS_IO, "cannot write the ranking: %s", errno != 0 ? strerror(errno) : "write error");
     return true;
+}
+
+bool output_ranking(FILE *file, const struct run_record *records, size_t count, bool color, struct error *err)
+{
+    return output_ranking_bounds(file, records, NULL, count, color, err);
 }

@@ -1,7 +1,8 @@
--- The database of runs, schema version 1. Sizes are bytes, times are nanoseconds of virtual time.
+-- The database of runs, schema version 2. Sizes are bytes, times are nanoseconds of virtual time.
 -- The columns of run are those of sim/record.c; docs and outputs use the same names.
+-- IF NOT EXISTS: the tables that an older version has already stay (store_schema.c).
 
-CREATE TABLE run (
+CREATE TABLE IF NOT EXISTS run (
     id INTEGER PRIMARY KEY, -- in the order of first storing
     run_key TEXT NOT NULL UNIQUE,
     experiment TEXT NOT NULL, -- that it was first run for; see member
@@ -16,7 +17,7 @@ CREATE TABLE run (
     prefetch TEXT NOT NULL,
     budget_bytes INTEGER NOT NULL,
     seed INTEGER NOT NULL,
-    outcome TEXT NOT NULL CHECK (outcome IN ('completed', 'killed', 'rejected')),
+    outcome TEXT NOT NULL CHECK (outcome IN ('completed', 'killed', 'rejected', 'failed')),
     killed_by TEXT,
     killed_phase TEXT,
     tokens INTEGER NOT NULL,
@@ -50,6 +51,10 @@ CREATE TABLE run (
     tokens_per_s REAL,
     flash_busy_ns INTEGER NOT NULL,
     uncacheable INTEGER NOT NULL,
+    bytes_prefetch_useful INTEGER NOT NULL,
+    bytes_prefetch_late INTEGER NOT NULL,
+    admit TEXT NOT NULL,
+    note TEXT,
     config TEXT NOT NULL,
     -- Runs with equal settings differ in experiment, seed, policy and budget only: the config's parts from device up to
     -- the policy, without loader.budget. Cut out as text, for SQLite trusts no JSON function in a schema.
@@ -59,18 +64,19 @@ CREATE TABLE run (
             '"budget":' || budget_bytes || ',', '')
     ) VIRTUAL,
     CHECK (accesses = hits + delayed_hits + misses),
-    CHECK (virtual_time_ns = load_ns + compute_ns + stall_ns + idle_ns)
+    CHECK (virtual_time_ns = load_ns + compute_ns + stall_ns + idle_ns),
+    CHECK (bytes_prefetched = bytes_prefetch_useful + bytes_prefetch_late + bytes_prefetch_wasted)
 ) STRICT;
 
 -- Which experiments asked for a run: a run is computed and stored once, however many they are.
-CREATE TABLE member (
+CREATE TABLE IF NOT EXISTS member (
     id INTEGER PRIMARY KEY, -- rises with each asking
     experiment TEXT NOT NULL,
     run_key TEXT NOT NULL,
     UNIQUE (experiment, run_key)
 ) STRICT;
 
-CREATE TABLE token (
+CREATE TABLE IF NOT EXISTS token (
     run_key TEXT NOT NULL,
     token INTEGER NOT NULL,
     phase TEXT NOT NULL,
@@ -85,7 +91,7 @@ CREATE TABLE token (
     PRIMARY KEY (run_key, token, phase)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE sample (
+CREATE TABLE IF NOT EXISTS sample (
     run_key TEXT NOT NULL,
     time_ns INTEGER NOT NULL,
     weights_bytes INTEGER NOT NULL,
@@ -102,7 +108,7 @@ CREATE TABLE sample (
     PRIMARY KEY (run_key, time_ns)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE block (
+CREATE TABLE IF NOT EXISTS block (
     run_key TEXT NOT NULL,
     block INTEGER NOT NULL,
     name TEXT NOT NULL,

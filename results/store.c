@@ -23,7 +23,7 @@ static const char *const statement_texts[STATEMENTS] = {
     [STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
     [STATEMENT_COMMIT] = "COMMIT",
     [STATEMENT_MEMBER] = "INSERT OR REPLACE INTO member (experiment, run_key) VALUES (?1, ?2)",
-    [STATEMENT_HAS] = "SELECT 1 FROM run WHERE run_key = ?1",
+    [STATEMENT_HAS] = "SELECT 1 FROM run WHERE run_key = ?1 AND outcome <> 'failed'",
     [STATEMENT_DROP_TOKENS] = "DELETE FROM token WHERE run_key = ?1",
     [STATEMENT_DROP_SAMPLES] = "DELETE FROM sample WHERE run_key = ?1",
     [STATEMENT_DROP_BLOCKS] = "DELETE FROM block WHERE run_key = ?1",
@@ -303,8 +303,9 @@ bool store_put(struct store *store, const struct run_record *record, const struc
     if (run_simple(store, STATEMENT_BEGIN, NULL) && run_simple(store, STATEMENT_DROP_TOKENS, key) &&
         run_simple(store, STATEMENT_DROP_SAMPLES, key) && run_simple(store, STATEMENT_DROP_BLOCKS, key) &&
         put_record(store, record, config_json) && put_member(store, record->experiment, key) &&
-        put_tokens(store, key, result) && put_samples(store, key, result) &&
-        put_blocks(store, key, result, block_name, model) && run_simple(store, STATEMENT_COMMIT, NULL))
+        (!result || (put_tokens(store, key, result) && put_samples(store, key, result) &&
+                     put_blocks(store, key, result, block_name, model))) &&
+        run_simple(store, STATEMENT_COMMIT, NULL))
         return true;
     return give_up(store, err);
 }

@@ -11,17 +11,17 @@
 struct store;
 
 enum { STORE_APPLICATION_ID = 0x506c6f64 }; /* "Plod" */
-enum { STORE_SCHEMA_VERSION = 1 };
+enum { STORE_SCHEMA_VERSION = 2 };
 
-/* Opens for writing, and makes the file and its folder when absent. A file that is not ours (application_id), of a
- * other schema version, or unreadable is STATUS_IO. */
+/* Opens for writing, and makes the file and its folder when absent. A file of an older schema version is brought up to
+ * this one. A file that is not ours (application_id), of a newer version, or unreadable is STATUS_IO. */
 bool store_open(const char *path, struct store **store, struct error *err);
-/* Opens for reading only; a missing file is STATUS_IO. */
+/* Opens for reading only; a missing file is STATUS_IO. One of an older version is brought up all the same. */
 bool store_open_read(const char *path, struct store **store, struct error *err);
 /* Leaves WAL and closes. STATUS_IO when that fails; the store is gone in any case. NULL is fine. */
 bool store_close(struct store *store, struct error *err);
 
-/* True in *known when a run with that key is stored. */
+/* True in *known when a run with that key is stored; one that failed is to be run again, and does not count. */
 bool store_has(struct store *store, const char *run_key, bool *known, struct error *err);
 
 /* The name of block i for the block table; NULL when there are only i blocks, which tells how many a result has. */
@@ -31,7 +31,7 @@ typedef const char *store_block_name(const void *model, uint32_t block);
 store_block_name store_model_block_name;
 
 /* Writes run, tokens, samples and blocks in one transaction; a run with the same key is replaced. config_json is the
- * effective config. */
+ * effective config. result NULL: a run that failed and has a record alone. */
 bool store_put(struct store *store, const struct run_record *record, const struct run_result *result,
                const char *config_json, store_block_name *block_name, const void *model, struct error *err);
 

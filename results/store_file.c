@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "results/store.h"
+#include "results/store_schema.h"
 
 enum {
     BUSY_MS = 30000,    /* a writer holds the file for milliseconds; half a minute means that something hangs */
@@ -65,60 +65,6 @@ bool store_file_fail(const char *path, sqlite3 *db, const char *doing, struct er
     return fail(err, STATUS_IO, "%s: %s: %s", path, doing, db ? reason(db, buffer, sizeof buffer) : "out of memory");
 }
 
-/* The first column of the first row of a statement without parameters, as an integer. */
-static bool query_integer(sqlite3 *db, const char *sql, int64_t *value)
-{
-    sqlite3_stmt *stmt;
-    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
-        return false;
-    const bool ok = sqlite3_step(stmt) == SQLITE_ROW;
-    if (ok)
-        *value = sqlite3_column_int64(stmt, 0);
-    return sqlite3_finalize(stmt) == SQLITE_OK && ok;
-}
-
-struct identity {
-    int64_t application, version, objects;
-};
-
-/* Within a transaction: another process may be making the schema just now. The objects of a file that is ours are not
- * looked at, so that the first page decides alone. */
-static bool read_identity(sqlite3 *db, struct identity *id)
-{
-    id->objects = 0;
-    return query_integer(db, "PRAGMA application_id", &id->application) &&
-           query_integer(db, "PRAGMA user_version", &id->version) &&
-           (id->application == STORE_APPLICATION_ID ||
-            query_integer(db, "SELECT count(*) FROM sqlite_schema", &id->objects));
-}
-
-static bool look_at_identity(sqlite3 *db, struct identity *id)
-{
-    return sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK && read_identity(db, id) &&
-           sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
-}
-
-static bool is_empty(const struct identity *id)
-{
-    return id->application == 0 && id->version == 0 && id->objects == 0;
-}
-
-static bool check_identity(const char *path, const struct identity *id, struct error *err)
-{
-    if (is_empty(id))
-        return fail(err, STATUS_IO, "%s: an empty database, no run was ever stored in it", path);
-    if (id->application != STORE_APPLICATION_ID)
-        return fail(err, STATUS_IO, "%s: a database of another program (application_id %lld, expected %d)", path,
-                    (long long)id->application, STORE_APPLICATION_ID);
-    if (id->version > STORE_SCHEMA_VERSION)
-        return fail(err, STATUS_IO, "%s: written by a newer pocketload (schema version %lld, this one knows %d)", path,
-                    (long long)id->version, STORE_SCHEMA_VERSION);
-    if (id->version < STORE_SCHEMA_VERSION)
-        return fail(err, STATUS_IO, "%s: unknown schema version %lld, expected %d", path, (long long)id->version,
-                    STORE_SCHEMA_VERSION);
-    return true;
-}
-
 /* The file as a URI that touches nothing: no lock, no journal, no -wal. */
 static char *immutable_uri(const char *path)
 {
@@ -135,7 +81,7 @@ static char *immutable_uri(const char *path)
 /* Application and version by the file's header alone (SQLite's file format, section 1.3: the magic, user_version at
  * byte 60, application_id at byte 68, big-endian). Without a lock, anything further may be half of what another process
  * is just writing. False when the header is not that of a database of ours. */
-static bool read_header(sqlite3 *db, struct identity *id)
+static bool read_header(sqlite3 *db, struct store_identity *id)
 {
     sqlite3_file *file = NULL;
     unsigned char head[100];
@@ -147,7 +93,7 @@ static bool read_header(sqlite3 *db, struct identity *id)
         fields[0] = fields[0] << 8 | head[60 + i];
         fields[1] = fields[1] << 8 | head[68 + i];
     }
-    *id = (struct identity){.application = fields[1], .version = fields[0]};
+    *id = (struct store_identity){.application = fields[1], .version = fields[0]};
     return id->application == STORE_APPLICATION_ID;
 }
 
@@ -159,14 +105,13 @@ static bool preflight(const char *path, struct error *err)
     if (!uri)
         return fail(err, STATUS_IO, "%s: out of memory", path);
     sqlite3 *db = NULL;
-    struct identity id;
+    struct store_identity id;
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    bool ok =
-        sqlite3_open_v2(uri, &db, flags, NULL) == SQLITE_OK && (read_header(db, &id) || look_at_identity(db, &id));
+    bool ok = sqlite3_open_v2(uri, &db, flags, NULL) == SQLITE_OK && (read_header(db, &id) || store_identify(db, &id));
     if (!ok)
         store_file_fail(path, db, "cannot read", err);
     else
-        ok = is_empty(&id) || check_identity(path, &id, err);
+        ok = store_is_empty(&id) || store_check(path, &id, err);
     sqlite3_close(db);
     free(uri);
     return ok;
@@ -214,29 +159,6 @@ static bool configure(sqlite3 *db)
            sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK;
 }
 
-/* Under the write lock, so that of two processes that find an empty file one makes the schema. In rollback mode: the
- * header of the main file then always tells whose it is. */
-static bool create_schema(const char *path, sqlite3 *db, const char *sql, struct error *err)
-{
-    struct identity id;
-    char pragmas[96];
-    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", STORE_APPLICATION_ID,
-             STORE_SCHEMA_VERSION);
-    /* Pages of 8 KiB hold a run's rows in half as many writes. */
-    bool ok = sqlite3_exec(db, "PRAGMA page_size = 8192; BEGIN EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK &&
-              read_identity(db, &id);
-    if (ok && is_empty(&id))
-        ok = sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK &&
-             sqlite3_exec(db, pragmas, NULL, NULL, NULL) == SQLITE_OK;
-    ok = ok && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
-    if (ok)
-        return true;
-    store_file_fail(path, db, "cannot create", err);
-    if (!sqlite3_get_autocommit(db))
-        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    return false;
-}
-
 /* A different pause in each process, so that two that wait for each other get out of step. */
 static void pause_a_little(int attempt)
 {
@@ -265,18 +187,18 @@ static bool enter_wal(sqlite3 *db)
 
 static bool prepare(const char *path, sqlite3 *db, bool write, const char *sql, struct error *err)
 {
-    struct identity id;
-    if (!configure(db) || !look_at_identity(db, &id))
+    struct store_identity id;
+    if (!configure(db) || !store_identify(db, &id))
         return store_file_fail(path, db, "cannot open", err);
     if (write && sqlite3_db_readonly(db, "main") == 1)
         return fail(err, STATUS_IO, "%s: cannot write: it is read-only", path);
-    if (write && is_empty(&id)) {
-        if (!create_schema(path, db, sql, err))
+    if (write && store_is_empty(&id)) {
+        if (!store_create(path, db, sql, err))
             return false;
-        if (!look_at_identity(db, &id))
+        if (!store_identify(db, &id))
             return store_file_fail(path, db, "cannot open", err);
     }
-    if (!check_identity(path, &id, err))
+    if (!store_check(path, &id, err) || !store_migrate(path, db, &id, sql, err))
         return false;
     if (write && !enter_wal(db))
         return store_file_fail(path, db, "cannot write", err);
@@ -354,7 +276,7 @@ static void sweep(const char *path, sqlite3 *db)
     if (find_beside(path, "-wal", &wal, &wal_size) && wal_size == 0 &&
         sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK) {
         const char *sql = "SELECT journal_mode = 'delete' FROM pragma_journal_mode";
-        if (query_integer(db, sql, &rollback_mode) && rollback_mode) {
+        if (store_query_integer(db, sql, &rollback_mode) && rollback_mode) {
             if (find_beside(path, "-shm", &shm, &shm_size))
                 unlink(shm);
             free(shm);

@@ -33,7 +33,7 @@ static bool read_record(sqlite3_stmt *stmt, struct run_record *record)
             memcpy(field, &real, sizeof real);
         }
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < OUTCOMES; i++)
         if (strcmp(record->outcome, outcome_names[i]) == 0)
             record->numbers.outcome = (enum outcome)i;
     return true;

@@ -174,14 +174,20 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
         .trace = spec->trace,
         .budget_bytes = chunked ? spec->loader.budget_bytes : UINT64_MAX,
         .step_bytes_max = spec->trace->step_bytes_max,
+        .seed = spec->seed,
+        .profile = spec->profile,
+        .future = spec->future,
     };
     if (chunked) {
         host.evict = spec->evict;
         host.pin = spec->pin;
         host.prefetch = spec->prefetch;
+        host.admit = spec->admit;
     }
     if (!host_init(&run->host, &host, arena, run->err))
         return false;
+    _Static_assert(sizeof run->numbers.note == REMARK_TEXT, "a run's note is the policy's remark");
+    host_remark(&run->host, run->numbers.note);
     *first = run->host.pins;
     *first_count = run->host.pin_count;
     if (!init_arrays(run, arena) || !init_costs(run, arena) || !loads_init(run, arena) ||
@@ -238,6 +244,8 @@ void run_finish(struct run_state *run, struct run_result *result)
         if (run->host.state[b] & POLICY_PREFETCHED)
             numbers->bytes_prefetch_wasted += run->loads[b].issued_bytes;
     }
+    must(numbers->bytes_prefetched ==
+         numbers->bytes_prefetch_useful + numbers->bytes_prefetch_late + numbers->bytes_prefetch_wasted);
     numbers->peak_memory_bytes = run->ledger.app_peak_bytes;
     numbers->peak_weights_bytes = run->ledger.peak_bytes[MEMORY_WEIGHTS];
     numbers->peak_kv_bytes = run->ledger.peak_bytes[MEMORY_KV];

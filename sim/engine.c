@@ -6,58 +6,7 @@
 #include "sim/ends.h"
 #include "sim/run_state.h"
 
-const char *const outcome_names[3] = {"completed", "killed", "rejected"};
-
-static const int64_t TIME_END_NS = INT64_C(1) << 61; /* 73 years */
-
-struct sample_numbers run_state_at(const struct run_state *run, int64_t time_ns)
-{
-    struct sample_numbers row = {
-        .in_flight_bytes = run->in_flight_bytes,
-        .free_bytes = ledger_free_bytes(&run->ledger),
-        .flash_bytes = run->flash.moved_bytes,
-    };
-    for (int class = 0; class < MEMORY_CLASSES; class ++)
-        row.class_bytes[class] = run->ledger.now_bytes[class];
-    /* Of commands in flight, what the shared rate has moved: so no stretch of time shows more than the device can. */
-    for (uint32_t slot = 0; slot < run->command_limit; slot++) {
-        const struct command *command = &run->commands[slot];
-        if (command->bytes == 0 || time_ns <= command->link_start_ns)
-            continue;
-        uint64_t past = (uint64_t)(time_ns - command->link_start_ns);
-        uint64_t whole = (uint64_t)(command->link_end_ns - command->link_start_ns);
-        row.flash_bytes += past < whole ? (uint64_t)((wide)command->bytes * past / whole) : command->bytes;
-    }
-    return row;
-}
-
-void run_sample(struct run_state *run, int64_t time_ns)
-{
-    if (time_ns > TIME_END_NS && !run->failed) {
-        fail(run->err, STATUS_USAGE, "the run takes over 73 years of virtual time");
-        run->failed = true;
-        return;
-    }
-    while (run->sampler.next_ns < time_ns) {
-        struct sample_numbers row = run_state_at(run, run->sampler.next_ns);
-        sampler_put(&run->sampler, &row);
-    }
-}
-
-static void kill_app(struct run_state *run, const char *rule)
-{
-    run->killed = true;
-    run->numbers.killed_by = rule;
-}
-
-void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes)
-{
-    bool grows = bytes > run->ledger.now_bytes[class];
-    ledger_set(&run->ledger, class, bytes);
-    const struct device *device = &run->spec->device;
-    if (grows && device->kill_rule == KILL_THRESHOLD && run->ledger.app_bytes > device->kill_threshold_bytes)
-        kill_app(run, "threshold");
-}
+const char *const outcome_names[OUTCOMES] = {"completed", "killed", "rejected", "failed"};
 
 static inline int64_t step_ns(const struct run_state *run, uint32_t step, uint64_t context)
 {
@@ -87,9 +36,11 @@ static void stall(struct run_state *run)
     run->numbers.stall_ns += run->now_ns - start;
 }
 
-static inline void count_access(struct run_state *run, block_id b, bool hit)
+/* `entry`: the index in the trace of a use of b. */
+static inline void count_access(struct run_state *run, uint32_t entry, block_id b, bool repeats, bool hit)
 {
     uint64_t bytes = run->host.blocks[b].bytes;
+    host_count_access(&run->host, entry, repeats);
     run->numbers.accesses++;
     run->numbers.bytes_accessed += bytes;
     run->blocks[b].accesses++;
@@ -100,28 +51,35 @@ static inline void count_access(struct run_state *run, block_id b, bool hit)
     }
 }
 
+/* Waits until there is room for b; false when there will be none, or the run ends. */
+static bool await_room(struct run_state *run, block_id b)
+{
+    bool coming, made;
+    while (made = room_for_demand(run, b, &coming), coming) {
+        run->waits_for_room = true;
+        loads_dispatch(run);
+        stall(run);
+        run->waits_for_room = false;
+        if (!run_goes_on(run))
+            return false;
+    }
+    return made;
+}
+
 /* Begins the load of a block that is not there, after making room for it, or streams it. */
 static void bring(struct run_state *run, block_id b)
 {
     struct host *host = &run->host;
     run->numbers.misses++;
     host_on_miss(host, b);
+    room_release(run);
+    if (!run_goes_on(run))
+        return;
     bool keep = !host_too_large(host, b) && host_admits(host, b);
-    if (run->spec->loader.evict_when == EVICT_BEFORE_INSERT) {
-        while (keep && !host_fits(host, b)) {
-            enum room room = load_make_room(run, b, false);
-            if (room == ROOM_NONE && run->prefetching > 0) {
-                run->waits_for_room = true;
-                loads_dispatch(run);
-                stall(run);
-                run->waits_for_room = false;
-            } else if (room == ROOM_NONE) {
-                keep = false;
-            }
-            if (!run_goes_on(run))
-                return;
-        }
-    }
+    if (keep && run->spec->loader.evict_when == EVICT_BEFORE_INSERT)
+        keep = await_room(run, b);
+    if (!run_goes_on(run))
+        return;
     if (!keep) {
         run->numbers.uncacheable++;
         run_grow(run, MEMORY_STREAMED, run->ledger.now_bytes[MEMORY_STREAMED] + host->blocks[b].bytes);
@@ -134,26 +92,44 @@ static void bring(struct run_state *run, block_id b)
         return;
     host->evict->on_insert(host->evict_self, &host->view, b);
     load_demand(run, b, 0);
+    room_release(run);
 }
 
-static void use(struct run_state *run, uint32_t use_entry)
+/* A use of a block that is there, or on its way. */
+static void tell_hit(struct run_state *run, block_id b)
 {
-    struct host *host = &run->host;
-    block_id b = use_entry & USE_BLOCK;
-    uint8_t state = host->state[b];
-    if (use_entry & USE_AGAIN) {
+    if (run->host.state[b] & POLICY_PINNED)
+        return;
+    host_on_hit(&run->host, b);
+    room_release(run);
+}
+
+/* What a prefetch read of a block pays off, at the block's first use. */
+static void count_prefetch(struct run_state *run, block_id b, uint8_t state)
+{
+    uint64_t bytes = run->loads[b].issued_bytes;
+    *(state & POLICY_RESIDENT ? &run->numbers.bytes_prefetch_useful : &run->numbers.bytes_prefetch_late) += bytes;
+    run->host.state[b] = (uint8_t)(state & ~(unsigned)POLICY_PREFETCHED);
+}
+
+static void use(struct run_state *run, uint32_t entry, bool repeats)
+{
+    block_id b = run->trace->uses[entry] & USE_BLOCK;
+    uint8_t state = run->host.state[b];
+    if (run->trace->uses[entry] & USE_AGAIN) {
         if (!(run->role[b] & ROLE_STREAMED))
-            host_on_hit(host, b);
+            tell_hit(run, b);
         return;
     }
-    count_access(run, b, (state & POLICY_RESIDENT) != 0);
-    host->state[b] = (uint8_t)(state & ~(unsigned)POLICY_PREFETCHED);
+    count_access(run, entry, b, repeats, (state & POLICY_RESIDENT) != 0);
+    if (state & POLICY_PREFETCHED)
+        count_prefetch(run, b, state);
     if (state & POLICY_RESIDENT) {
-        host_on_hit(host, b);
+        tell_hit(run, b);
     } else if (state & POLICY_LOADING) {
         run->numbers.delayed_hits++;
         load_promote(run, b);
-        host_on_hit(host, b);
+        tell_hit(run, b);
     } else {
         bring(run, b);
     }
@@ -210,17 +186,18 @@ static void end_step(struct run_state *run, const uint32_t *uses, uint32_t count
         run->role[uses[i] & USE_BLOCK] = 0;
     ledger_set(&run->ledger, MEMORY_STREAMED, 0);
     if (run->spec->loader.evict_when == EVICT_AFTER_STEP && host->evict)
-        load_make_room(run, BLOCK_NONE, false);
+        room_make(run, BLOCK_NONE, false);
     for (uint32_t i = 0; i < count; i++)
         host->state[uses[i] & USE_BLOCK] = (uint8_t)(host->state[uses[i] & USE_BLOCK] & ~(unsigned)POLICY_IN_USE);
 }
 
 /* A step in full: blocks may be missing, a prefetcher may plan, room may have to be made. */
-static void step_in_full(struct run_state *run, const uint32_t *uses, uint32_t count, int64_t ns)
+static void step_in_full(struct run_state *run, uint32_t begin, uint32_t count, bool repeats, int64_t ns)
 {
+    const uint32_t *uses = run->trace->uses + begin;
     mark_in_use(run, uses, count);
     for (uint32_t i = 0; i < count && run_goes_on(run); i++)
-        use(run, uses[i]);
+        use(run, begin + i, repeats);
     if (!run_goes_on(run))
         return;
     enum overlap overlap = run->spec->loader.overlap;
@@ -244,9 +221,10 @@ static void step_in_full(struct run_state *run, const uint32_t *uses, uint32_t c
 }
 
 /* A step whose blocks are all there and that nothing can ask a question about. */
-static inline bool step_of_hits(struct run_state *run, const uint32_t *uses, uint32_t count)
+static inline bool step_of_hits(struct run_state *run, uint32_t begin, uint32_t count, bool repeats)
 {
     struct host *host = &run->host;
+    const uint32_t *uses = run->trace->uses + begin;
     for (uint32_t i = 0; i < count; i++) {
         if (!(host->state[uses[i] & USE_BLOCK] & POLICY_RESIDENT))
             return false;
@@ -254,27 +232,28 @@ static inline bool step_of_hits(struct run_state *run, const uint32_t *uses, uin
     for (uint32_t i = 0; i < count; i++) {
         block_id b = uses[i] & USE_BLOCK;
         if (!(uses[i] & USE_AGAIN))
-            count_access(run, b, true);
+            count_access(run, begin + i, b, repeats, true);
         host_on_hit(host, b);
     }
     return true;
 }
 
-static void token_steps(struct run_state *run, const struct segment *segment, uint64_t context)
+static void token_steps(struct run_state *run, const struct segment *segment, uint32_t repeat, uint64_t context)
 {
     const struct trace *trace = run->trace;
-    bool quiet = run->host.prefetch == NULL;
+    const struct evict_ops *evict = run->host.evict;
+    bool quiet = run->host.prefetch == NULL && (!evict || !evict->release), repeats = repeat + 1 < segment->repeat;
     for (uint32_t i = 0; i < segment->step_count; i++) {
         uint32_t step = segment->first_step + i;
         uint32_t begin = trace_step_begin(trace, step);
         uint32_t count = trace_step_begin(trace, step + 1) - begin;
-        const uint32_t *uses = trace->uses + begin;
         int64_t ns = step_ns(run, step, context);
         run->at_step = i;
-        if (quiet && run->host.view.held_bytes <= run->host.view.budget_bytes && step_of_hits(run, uses, count))
+        if (quiet && run->host.view.held_bytes <= run->host.view.budget_bytes &&
+            step_of_hits(run, begin, count, repeats))
             compute(run, ns);
         else
-            step_in_full(run, uses, count, ns);
+            step_in_full(run, begin, count, repeats, ns);
         if (!run_goes_on(run))
             return;
         run->host.view.step++;
@@ -288,13 +267,14 @@ static void token(struct run_state *run, const struct segment *segment, uint32_t
         run_grow(run, MEMORY_ACTIVATION, segment->activation_bytes);
     if (run_goes_on(run))
         run_grow(run, MEMORY_KV, run->trace->kv_bytes_per_token * (context + segment->context_growth));
-    struct run_numbers before = run->numbers;
+    const struct run_numbers *now = &run->numbers;
+    const struct token_numbers before = {
+        .stall_ns = now->stall_ns, .accesses = now->accesses, .hits = now->hits, .bytes_accessed = now->bytes_accessed};
     int64_t start = run->now_ns;
     if (run_goes_on(run))
-        token_steps(run, segment, context);
+        token_steps(run, segment, repeat, context);
     if (run->failed)
         return;
-    const struct run_numbers *now = &run->numbers;
     struct token_numbers *row = &run->tokens[now->tokens];
     *row = (struct token_numbers){
         .token = segment->token + repeat,
@@ -361,12 +341,9 @@ static void load_phase(struct run_state *run, const block_id *blocks, uint32_t c
     run->token_bytes_read = run->numbers.bytes_read;
 }
 
-bool engine_run(const struct run_spec *spec, struct arena *arena, struct run_result *result, struct error *err)
+/* False when the run failed. */
+static bool run_whole(struct run_state *run, const struct run_spec *spec, struct arena *arena)
 {
-    struct run_state *run = arena_alloc(arena, 1, sizeof *run);
-    if (!run)
-        return fail(err, STATUS_IO, "out of memory");
-    run->err = err;
     block_id *first;
     uint32_t first_count;
     if (!run_init(run, spec, arena, &first, &first_count))
@@ -382,8 +359,18 @@ bool engine_run(const struct run_spec *spec, struct arena *arena, struct run_res
             run->numbers.killed_phase = phase_names[run->phase];
         }
     }
-    if (run->failed)
-        return false;
-    run_finish(run, result);
-    return true;
+    return !run->failed;
+}
+
+bool engine_run(const struct run_spec *spec, struct arena *arena, struct run_result *result, struct error *err)
+{
+    struct run_state *run = arena_alloc(arena, 1, sizeof *run);
+    if (!run)
+        return fail(err, STATUS_IO, "out of memory");
+    run->err = err;
+    bool good = run_whole(run, spec, arena);
+    if (good)
+        run_finish(run, result);
+    host_end(&run->host);
+    return good;
 }

@@ -12,7 +12,7 @@
 #include "policies/policy.h"
 #include "sim/device.h"
 #include "sim/ledger.h"
-#include "workloads/trace.h"
+#include "workloads/future.h"
 
 enum loader_mode { LOADER_CHUNKED, LOADER_READ };
 enum evict_when { EVICT_BEFORE_INSERT, EVICT_AFTER_STEP };
@@ -41,20 +41,29 @@ struct run_spec {
     const struct trace *trace;
     struct device device;
     struct loader loader;
-    struct bound_part evict, pin, prefetch;
+    struct bound_part evict, pin, prefetch, admit;
+    uint64_t seed;               /* for policies that draw lots */
+    const uint64_t *profile;     /* by block: accesses in an earlier run; NULL: none */
+    const struct future *future; /* of the trace, shared by many runs; NULL: made when a policy needs it */
 };
 
-enum outcome { OUTCOME_COMPLETED, OUTCOME_KILLED, OUTCOME_REJECTED };
-extern const char *const outcome_names[3];
+/* FAILED: a part of the policy crashed, hung or broke its contract; engine_run never says so itself, it fails. */
+enum outcome { OUTCOME_COMPLETED, OUTCOME_KILLED, OUTCOME_REJECTED, OUTCOME_FAILED, OUTCOMES };
+extern const char *const outcome_names[OUTCOMES];
+
+enum { RUN_NOTE_TEXT = 256 };
 
 /* The numbers of a run; docs/models.md defines each. */
 struct run_numbers {
     enum outcome outcome;
-    const char *killed_by;    /* "" or the rule, "threshold" */
+    const char *killed_by;    /* "" or the rule, "threshold"; why it failed */
     const char *killed_phase; /* "" or a name of phase_names */
     uint64_t tokens, accesses, hits, delayed_hits, misses;
     uint64_t bytes_accessed, bytes_hit, evictions;
-    uint64_t bytes_read, bytes_prefetched, bytes_prefetch_wasted;
+    uint64_t bytes_read;
+    /* Each byte that a prefetch read is one of the three: its block was there at its first use, still in flight then,
+     * or never used. */
+    uint64_t bytes_prefetched, bytes_prefetch_useful, bytes_prefetch_late, bytes_prefetch_wasted;
     uint64_t major_faults, minor_faults; /* 0: the chunked and read loaders take none */
     uint64_t peak_memory_bytes, peak_weights_bytes, peak_kv_bytes, peak_activation_bytes;
     int64_t virtual_time_ns, load_ns, compute_ns, stall_ns, idle_ns;
@@ -63,7 +72,8 @@ struct run_numbers {
     int64_t tpot_total_ns; /* sum and count of the later tokens, for tokens_per_s */
     uint64_t tpot_count;
     int64_t flash_busy_ns;
-    uint64_t uncacheable; /* accesses whose block was streamed: read without being kept */
+    uint64_t uncacheable;     /* accesses whose block was streamed: read without being kept */
+    char note[RUN_NOTE_TEXT]; /* the eviction policy's remark, or "" */
 };
 
 struct token_numbers {

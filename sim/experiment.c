@@ -65,7 +65,8 @@ static bool excludes(const struct option *new, const struct option *old)
                                strcmp(old->key, "name") == 0)) ||
                (strcmp(new->key, "profile") == 0 && old_source);
     if (strcmp(new->section, "policy") == 0)
-        return strcmp(new->key, "name") == 0 || strcmp(old->key, "name") == 0;
+        return new->type != OPTION_PATH && old->type != OPTION_PATH &&
+               (strcmp(new->key, "name") == 0 || strcmp(old->key, "name") == 0);
     return strcmp(new->section, "workload") == 0 &&
            ((strcmp(new->key, "trace") == 0 && strcmp(old->key, "sequence") == 0) ||
             (strcmp(new->key, "sequence") == 0 && strcmp(old->key, "trace") == 0));

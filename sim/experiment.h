@@ -13,7 +13,7 @@
 enum { RUN_KEY_TEXT = 33 }; /* 128 bits in hex, and a NUL */
 
 /* Raised whenever the same config may give other numbers than before; part of the run key. */
-enum { MODEL_VERSION = 1 };
+enum { MODEL_VERSION = 2 };
 
 /* The effective config of one run: plain values, and strings that the experiment owns. */
 struct run_config {
@@ -24,6 +24,7 @@ struct run_config {
     struct workload_spec workload;
     struct loader loader;
     struct policy_choice policy;
+    const char *profile;                       /* a file, for parts of the policy that need one; else NULL */
     const char *workload_label, *loader_label; /* e.g. "dense", "chunked": the record's columns */
 };
 
@@ -60,10 +61,11 @@ const char *experiment_run_key(struct experiment *experiment, size_t index, stru
  * successive calls of one thread; zero it first, free it at the end. result lives in arena. Input errors as in the
  * parts; nothing is printed. */
 struct prepared {
-    bool has_model, has_trace;
+    bool has_model, has_trace, has_future;
     char model_key[RUN_KEY_TEXT], trace_key[RUN_KEY_TEXT];
     struct model model;
     struct trace trace;
+    struct future future; /* of the trace, made for the first policy that needs it */
 };
 bool experiment_execute(struct experiment *experiment, size_t index, struct prepared *cache, struct arena *arena,
                         struct run_result *result, struct error *err);
@@ -78,6 +80,11 @@ struct run_record;
 bool experiment_record(struct experiment *experiment, size_t index, const struct model *model,
                        const struct run_result *result, struct arena *arena, struct run_record *record,
                        struct error *err);
+
+/* The record of a run that a part of its policy made fail: outcome "failed", killed_by why, all counts 0. `why` is the
+ * line that a user was shown; what comes before the policy's name in it, and what is too long, is left out. */
+bool experiment_failure(struct experiment *experiment, size_t index, const struct model *model, const char *why,
+                        struct arena *arena, struct run_record *record, struct error *err);
 
 /* Notes for the user about a prepared run, one line each, ended with '\n', or "": the budget is under the cycle, a
  * prefetcher that overlap = none silences. */

@@ -4,12 +4,22 @@
 
 #include "base/units.h"
 #include "sim/experiment_parts.h"
+#include "sim/host.h"
 #include "sim/measure_replay.h"
+#include "workloads/block_profile.h"
+
+static void drop_trace(struct prepared *cache)
+{
+    if (cache->has_future)
+        future_free(&cache->future);
+    if (cache->has_trace)
+        trace_free(&cache->trace);
+    cache->has_trace = cache->has_future = false;
+}
 
 void prepared_free(struct prepared *cache)
 {
-    if (cache->has_trace)
-        trace_free(&cache->trace);
+    drop_trace(cache);
     if (cache->has_model)
         model_free(&cache->model);
     memset(cache, 0, sizeof *cache);
@@ -55,9 +65,7 @@ static bool prepare_trace(struct prepared *cache, const struct selection *select
         return true;
     if (!has_model)
         prepared_free(cache); /* the model in the cache is the old trace's own, or nobody's */
-    if (cache->has_trace)
-        trace_free(&cache->trace);
-    cache->has_trace = false;
+    drop_trace(cache);
     bool has_own_model = false;
     if (!workload_compile(&config->workload, has_model ? &cache->model : NULL, &cache->trace,
                           has_model ? NULL : &cache->model, &has_own_model, err)) {
@@ -88,18 +96,41 @@ bool experiment_prepare(struct experiment *experiment, size_t index, struct prep
            prepare_trace(cache, &selection, &config, has_model, trace_key, err);
 }
 
+/* What the policy wants to know of the future, and of an earlier run. */
+static bool find_needs(struct prepared *cache, const struct run_config *config, struct arena *arena,
+                       struct run_spec *spec, struct error *err)
+{
+    const struct bound_part *parts[POLICY_KINDS_COUNT] = {&spec->evict, &spec->pin, &spec->prefetch, &spec->admit};
+    if (host_needs_future(parts) && !cache->has_future) {
+        if (!future_make(&cache->trace, &cache->future, err))
+            return false;
+        cache->has_future = true;
+    }
+    spec->future = cache->has_future ? &cache->future : NULL;
+    if (!config->profile)
+        return true;
+    uint64_t *accesses = arena_alloc(arena, cache->model.block_count, sizeof *accesses);
+    spec->profile = accesses;
+    return accesses ? block_profile_read(config->profile, &cache->model, accesses, err)
+                    : fail(err, STATUS_IO, "out of memory");
+}
+
 bool experiment_execute(struct experiment *experiment, size_t index, struct prepared *cache, struct arena *arena,
                         struct run_result *result, struct error *err)
 {
     if (!experiment_prepare(experiment, index, cache, err))
         return false;
     const struct run_config *config = experiment_run(experiment, index);
-    struct run_spec spec = {
-        .model = &cache->model, .trace = &cache->trace, .device = config->device, .loader = config->loader};
+    struct run_spec spec = {.model = &cache->model,
+                            .trace = &cache->trace,
+                            .device = config->device,
+                            .loader = config->loader,
+                            .seed = config->seed};
     if (part_bind(&config->policy.evict, &cache->model, arena, &spec.evict, err) &&
         part_bind(&config->policy.pin, &cache->model, arena, &spec.pin, err) &&
         part_bind(&config->policy.prefetch, &cache->model, arena, &spec.prefetch, err) &&
-        engine_run(&spec, arena, result, err))
+        part_bind(&config->policy.admit, &cache->model, arena, &spec.admit, err) &&
+        find_needs(cache, config, arena, &spec, err) && engine_run(&spec, arena, result, err))
         return true;
     return fail_in(err, "%s", experiment->path); /* not which run: what many runs fail for is said once */
 }

@@ -190,11 +190,12 @@ static bool read_policy(const struct selection *selection, struct run_config *co
     static const struct {
         const char *key;
         enum policy_kind kind;
-    } parts[] = {{"evict", POLICY_EVICT}, {"pin", POLICY_PIN}, {"prefetch", POLICY_PREFETCH}};
+    } parts[] = {{"evict", POLICY_EVICT}, {"pin", POLICY_PIN}, {"prefetch", POLICY_PREFETCH}, {"admit", POLICY_ADMIT}};
     struct policy_choice *choice = &config->policy;
     if (config->loader.mode != LOADER_CHUNKED) {
         /* Everything is resident: no policy is asked anything. */
-        char *texts[] = {choice->label, choice->evict_text, choice->pin_text, choice->prefetch_text};
+        char *texts[] = {choice->label, choice->evict_text, choice->pin_text, choice->prefetch_text,
+                         choice->admit_text};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             snprintf(texts[i], POLICY_TEXT_MAX, "none");
         return true;
@@ -225,11 +226,28 @@ static void plain_labels(struct run_config *config)
     config->loader_label = config->loader.mode == LOADER_CHUNKED ? "chunked" : "read";
 }
 
+/* The profile matters where a part of the policy reads it. */
+static bool check_profile(const struct selection *selection, struct run_config *config, struct error *err)
+{
+    const struct policy_part *parts[POLICY_KINDS_COUNT] = {&config->policy.evict, &config->policy.pin,
+                                                           &config->policy.prefetch, &config->policy.admit};
+    bool needed = false;
+    for (size_t i = 0; i < POLICY_KINDS_COUNT; i++)
+        needed = needed || (parts[i]->policy && parts[i]->policy->needs & POLICY_NEEDS_PROFILE);
+    if (!needed)
+        config->profile = NULL;
+    return !needed || config->profile ||
+           fail(err, STATUS_USAGE,
+                "%s: policy %s needs to know how often an earlier run used each block; expected policy.profile = FILE, "
+                "as `pocketload policy profile` writes it",
+                selection->experiment->path, config->policy.label);
+}
+
 bool finish_run(const struct selection *selection, struct run_config *config, struct error *err)
 {
     plain_labels(config);
     return check_workload(selection, config, err) && check_loader(selection, config, err) &&
-           read_policy(selection, config, err);
+           read_policy(selection, config, err) && check_profile(selection, config, err);
 }
 
 /* ---- Labels ---- */

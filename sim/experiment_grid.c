@@ -71,7 +71,7 @@ static void mark_used(struct selection *selection)
         struct chosen *chosen = &selection->chosen[i];
         if (option->scope == SCOPE_SHAPE && strcmp(option->key, "quant") != 0)
             selection->has_shape = selection->has_shape || is_given(chosen);
-        if (strcmp(option->section, "policy") == 0 && strcmp(option->key, "name") != 0)
+        if (option->type == OPTION_PART)
             selection->by_parts = selection->by_parts || is_given(chosen);
     }
     for (size_t i = 0; i < experiment->reader.option_count; i++) {
@@ -209,6 +209,7 @@ static XXH128_hash_t run_hash(XXH3_state_t *state, const struct selection *selec
         feed_text(state, config->policy.evict_text);
         feed_text(state, config->policy.pin_text);
         feed_text(state, config->policy.prefetch_text);
+        feed_text(state, config->policy.admit_text);
     }
     return XXH3_128bits_digest(state);
 }
@@ -250,16 +251,16 @@ static bool check_model(struct model_check *check, XXH3_state_t *state, const st
     bool is_new;
     if (!set_put(&check->seen, hash, &is_new, err) || (is_new && !build_model(check, selection, config, hash, err)))
         return false;
-    static const char *const keys[] = {"evict", "pin", "prefetch"};
-    const struct policy_part *parts[] = {&config->policy.evict, &config->policy.pin, &config->policy.prefetch};
-    for (size_t i = 0; i < 3; i++) {
+    const struct policy_part *parts[] = {&config->policy.evict, &config->policy.pin, &config->policy.prefetch,
+                                         &config->policy.admit};
+    for (size_t i = 0; i < POLICY_KINDS_COUNT; i++) {
         if (!parts[i]->policy || parts[i]->name_count == 0)
             continue;
         char place[PLACE_TEXT];
         block_id blocks[POLICY_BLOCK_NAMES_MAX];
         uint32_t count;
         must(XXH3_128bits_reset(state) == XXH_OK && XXH3_128bits_update(state, &hash, sizeof hash) == XXH_OK);
-        feed_text(state, keys[i]);
+        feed_text(state, policy_kind_names[i]);
         feed_text(state, config->policy.label);
         if (!set_put(&check->seen, XXH3_128bits_digest(state), &is_new, err))
             return false;
@@ -267,7 +268,7 @@ static bool check_model(struct model_check *check, XXH3_state_t *state, const st
             continue;
         if (!build_model(check, selection, config, hash, err))
             return false;
-        const char *key = selection->by_parts ? keys[i] : "name";
+        const char *key = selection->by_parts ? policy_kind_names[i] : "name";
         if (!policy_bind(parts[i], model_find, &check->model, blocks, &count, err))
             return fail_in(err, "%s", setting_place(chosen_of(selection, "policy", key)->setting, place));
     }

@@ -1,6 +1,7 @@
 /* The effective config of a run as JSON, its key, and the hashes of the files that it depends on. */
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -35,7 +36,7 @@ static bool hash_stream(struct stream *stream, XXH3_state_t *state, struct error
     return true;
 }
 
-static bool hash_trace(const char *path, XXH3_state_t *state, struct error *err)
+static bool hash_bytes(const char *path, XXH3_state_t *state, struct error *err)
 {
     struct stream *stream;
     if (!stream_open(path, &stream, err))
@@ -94,7 +95,7 @@ static bool hash_model(const char *path, XXH3_state_t *state, struct error *err)
     return true;
 }
 
-/* Paths are texts of the experiment's arena; a path is either a trace or a model. */
+/* Paths are texts of the experiment's arena; a path is either a model, or a file whose bytes count. */
 static bool file_hash(struct experiment *experiment, const char *path,
                       bool (*hash)(const char *path, XXH3_state_t *state, struct error *err), const char **hex,
                       struct error *err)
@@ -125,13 +126,17 @@ static bool file_hash(struct experiment *experiment, const char *path,
 static bool put_file(struct experiment *experiment, json_t *object, const struct option *option, const char *path,
                      struct error *err)
 {
-    bool is_model = strcmp(option->section, "model") == 0;
+    static const char *const sections[] = {"model", "workload", "policy"};
+    static const char *const keys[] = {"file_hash", "trace_hash", "profile_hash"};
+    size_t s = 0;
+    while (strcmp(option->section, sections[s]) != 0)
+        must(++s < sizeof sections / sizeof *sections);
     const char *hex;
-    if (!file_hash(experiment, path, is_model ? hash_model : hash_trace, &hex, err))
+    if (!file_hash(experiment, path, s == 0 ? hash_model : hash_bytes, &hex, err))
         return false;
     const char *slash = strrchr(path, '/');
     return (json_object_set_new(object, option->key, json_string(slash ? slash + 1 : path)) == 0 &&
-            json_object_set_new(object, is_model ? "file_hash" : "trace_hash", json_string(hex)) == 0) ||
+            json_object_set_new(object, keys[s], json_string(hex)) == 0) ||
            fail(err, STATUS_IO, "out of memory");
 }
 
@@ -162,12 +167,36 @@ static bool put_option(struct experiment *experiment, json_t *object, const stru
            fail(err, STATUS_IO, "no memory for the config as JSON");
 }
 
-static bool put_policy(json_t *object, const struct policy_choice *policy, struct error *err)
+/* A plug-in is a file that a run depends on. */
+static bool put_plugin(struct experiment *experiment, json_t *object, const struct policy_part *part, const char *key,
+                       struct error *err)
 {
+    const char *path, *hex;
+    char name[32];
+    if (!policy_plugin_file(part, &path))
+        return true;
+    const char *kept = arena_strdup(experiment->arena, path);
+    if (!kept)
+        return fail(err, STATUS_IO, "out of memory");
+    snprintf(name, sizeof name, "%s_hash", key);
+    return file_hash(experiment, kept, hash_bytes, &hex, err) &&
+           (json_object_set_new(object, name, json_string(hex)) == 0 ||
+            fail(err, STATUS_IO, "no memory for the config as JSON"));
+}
+
+static bool put_policy(struct experiment *experiment, json_t *object, const struct policy_choice *policy,
+                       struct error *err)
+{
+    const struct policy_part *parts[POLICY_KINDS_COUNT] = {&policy->evict, &policy->pin, &policy->prefetch,
+                                                           &policy->admit};
+    for (size_t i = 0; i < POLICY_KINDS_COUNT; i++)
+        if (!put_plugin(experiment, object, parts[i], policy_kind_names[i], err))
+            return false;
     return (json_object_set_new(object, "name", json_string(policy->label)) == 0 &&
             json_object_set_new(object, "evict", json_string(policy->evict_text)) == 0 &&
             json_object_set_new(object, "pin", json_string(policy->pin_text)) == 0 &&
-            json_object_set_new(object, "prefetch", json_string(policy->prefetch_text)) == 0) ||
+            json_object_set_new(object, "prefetch", json_string(policy->prefetch_text)) == 0 &&
+            json_object_set_new(object, "admit", json_string(policy->admit_text)) == 0) ||
            fail(err, STATUS_IO, "no memory for the config as JSON");
 }
 
@@ -185,7 +214,7 @@ static json_t *section_json(struct experiment *experiment, const struct selectio
         good = put_option(experiment, object, option, config, err);
     }
     if (good && strcmp(section, "policy") == 0)
-        good = put_policy(object, &config->policy, err);
+        good = put_policy(experiment, object, &config->policy, err);
     if (good)
         return object;
     json_decref(object);

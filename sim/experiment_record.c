@@ -1,4 +1,6 @@
-/* From the config and the result of a run to its record. */
+/* From the config and the result of a run, or the reason why there is none, to its record. */
+#include <string.h>
+
 #include "sim/experiment.h"
 #include "sim/record.h"
 
@@ -22,6 +24,8 @@ bool experiment_record(struct experiment *experiment, size_t index, const struct
         .evict = config->policy.evict_text,
         .pin = config->policy.pin_text,
         .prefetch = config->policy.prefetch_text,
+        .admit = config->policy.admit_text,
+        .note = result->numbers.note,
         .budget_bytes = config->loader.budget_bytes,
         .seed = config->seed,
         .numbers = result->numbers,
@@ -29,4 +33,41 @@ bool experiment_record(struct experiment *experiment, size_t index, const struct
     record_finish(record);
     /* The model may be gone before the record is. */
     return record_keep(record, arena) || fail(err, STATUS_IO, "out of memory");
+}
+
+enum { FAILURE_TEXT = 200 };
+
+/* "FILE: policy 'x' answers ..." or "NAME: run 1 (x): took longer ..." without the places before it, in whole
+ * characters, on one line. */
+static void shorten(const char *why, char out[FAILURE_TEXT])
+{
+    static const char *const beginnings[] = {"policy '", "took longer than ", "the worker process "};
+    const char *text = why;
+    for (size_t i = 0; text == why && i < sizeof beginnings / sizeof *beginnings; i++) {
+        const char *found = strstr(why, beginnings[i]);
+        text = found ? found : why;
+    }
+    size_t length = strlen(text);
+    if (length >= FAILURE_TEXT)
+        for (length = FAILURE_TEXT - 1; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80; length--)
+            ;
+    for (size_t i = 0; i < length; i++)
+        out[i] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
+    out[length] = '\0';
+}
+
+bool experiment_failure(struct experiment *experiment, size_t index, const struct model *model, const char *why,
+                        struct arena *arena, struct run_record *record, struct error *err)
+{
+    char reason[FAILURE_TEXT];
+    shorten(why, reason);
+    const struct run_result nothing = {.numbers = {.outcome = OUTCOME_FAILED,
+                                                   .killed_by = reason,
+                                                   .killed_phase = "",
+                                                   .ttft_ns = -1,
+                                                   .tpot_mean_ns = -1,
+                                                   .tpot_p50_ns = -1,
+                                                   .tpot_p95_ns = -1,
+                                                   .tpot_p99_ns = -1}};
+    return experiment_record(experiment, index, model, &nothing, arena, record, err);
 }

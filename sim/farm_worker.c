@@ -1,4 +1,4 @@
-/* A worker: takes the next run from a counter that all share, and sends what comes out through its pipe. */
+/* A worker: takes the next task from a counter that all share, and sends what comes out through its pipe. */
 #include "sim/farm_worker.h"
 
 #include <errno.h>
@@ -23,44 +23,37 @@ static bool write_all(int fd, const void *data, size_t size)
     return true;
 }
 
-static bool send_result(int fd, const struct farm_message *message, const struct run_result *result)
+static bool send_message(int fd, const struct farm_message *message, const struct farm_part parts[FARM_PARTS_MAX])
 {
-    return write_all(fd, message, sizeof *message) &&
-           write_all(fd, result->tokens, message->token_count * sizeof *result->tokens) &&
-           write_all(fd, result->samples, message->sample_count * sizeof *result->samples) &&
-           write_all(fd, result->blocks, message->block_count * sizeof *result->blocks);
+    bool good = write_all(fd, message, sizeof *message);
+    for (size_t i = 0; good && message->good && i < FARM_PARTS_MAX; i++)
+        good = write_all(fd, parts[i].data, parts[i].size);
+    return good;
 }
 
-/* False: the run was late, or nobody reads what this worker sends. */
-static bool work_one(struct experiment *experiment, size_t index, uint64_t position, struct farm_slot *slot,
-                     struct prepared *cache, int fd)
+/* False: the task was late, or nobody reads what this worker sends. */
+static bool work_one(const struct farm_tasks *tasks, size_t task, struct farm_slot *slot, int fd)
 {
-    struct arena arena = {0};
-    struct run_result result = {0};
+    struct farm_part parts[FARM_PARTS_MAX] = {{0}};
     struct farm_message message;
     memset(&message, 0, sizeof message);
-    message.position = position;
-    /* In this order: who sees the run sees its start. */
+    message.task = task;
+    /* In this order: who sees the task sees its start. */
     atomic_store(&slot->started_ns, wall_clock_ns());
-    atomic_store(&slot->run, position);
-    message.good = experiment_execute(experiment, index, cache, &arena, &result, &message.error);
-    if (message.good) {
-        message.numbers = result.numbers;
-        message.token_count = result.token_count;
-        message.sample_count = result.sample_count;
-        message.block_count = cache->model.block_count;
-    }
-    unsigned long long in_time = position;
-    bool sent = atomic_compare_exchange_strong(&slot->run, &in_time, position | FARM_SENDING) &&
-                send_result(fd, &message, &result);
+    atomic_store(&slot->task, task);
+    message.good = tasks->work(tasks->context, task, parts, &message.error);
+    for (size_t i = 0; message.good && i < FARM_PARTS_MAX; i++)
+        message.size += parts[i].size;
+    unsigned long long in_time = task;
+    bool sent =
+        atomic_compare_exchange_strong(&slot->task, &in_time, task | FARM_SENDING) && send_message(fd, &message, parts);
     if (sent)
-        atomic_store(&slot->run, FARM_NO_RUN);
-    arena_free(&arena);
+        atomic_store(&slot->task, FARM_NO_TASK);
     return sent;
 }
 
-_Noreturn void farm_work(struct experiment *experiment, const size_t *indices, const size_t *positions, size_t count,
-                         struct farm_shared *shared, unsigned slot, int fd, pid_t parent)
+_Noreturn void farm_work(const struct farm_tasks *tasks, const size_t *queue, size_t count, struct farm_shared *shared,
+                         unsigned slot, int fd, pid_t parent)
 {
     /* The parent decides what these mean, also when a whole group of processes gets them; workers go when it goes. */
     signal(SIGINT, SIG_IGN);
@@ -69,14 +62,12 @@ _Noreturn void farm_work(struct experiment *experiment, const size_t *indices, c
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    struct prepared cache = {0};
     bool good = true;
     while (good) {
         uint64_t taken = atomic_fetch_add(&shared->next, 1);
         if (taken >= count)
             break;
-        size_t position = positions[taken];
-        good = work_one(experiment, indices[position], position, &shared->slots[slot], &cache, fd);
+        good = work_one(tasks, queue[taken], &shared->slots[slot], fd);
     }
     _exit(good ? 0 : 1); /* not exit: buffers and handlers are the parent's */
 }

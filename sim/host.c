@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char *const part_names[] = {
-    [POLICY_EVICT] = "eviction", [POLICY_PIN] = "pin", [POLICY_PREFETCH] = "prefetch"};
+    [POLICY_EVICT] = "eviction", [POLICY_PIN] = "pin", [POLICY_PREFETCH] = "prefetch", [POLICY_ADMIT] = "admission"};
 
 static bool complete(const struct policy *policy)
 {
@@ -15,6 +15,8 @@ static bool complete(const struct policy *policy)
         return policy->ops.evict.victim && policy->ops.evict.on_insert && policy->ops.evict.on_remove;
     case POLICY_PIN:
         return policy->ops.pin.plan != NULL;
+    case POLICY_ADMIT:
+        return policy->ops.admit.admit != NULL;
     default:
         return policy->ops.prefetch.plan && policy->ops.prefetch.reach;
     }
@@ -40,8 +42,6 @@ static bool take_table(struct host *host, const struct policy *from, enum policy
                     table->name ? table->name : "?");
     return true;
 }
-
-enum { POLICY_STATE_PER_BLOCK_MAX = 4096, POLICY_STATE_FIXED_MAX = 1 << 26 };
 
 static bool start_part(struct host *host, enum policy_kind kind, const struct policy_args *args, struct arena *arena,
                        void **self, struct error *err)
@@ -89,17 +89,46 @@ static bool plan_pins(struct host *host, const struct policy_args *args, struct 
     return true;
 }
 
-static bool init_view(struct host *host, const struct host_spec *spec, bool needs_heat, struct arena *arena,
-                      struct error *err)
+/* What the parts' `needs` ask for, beside the plain view. */
+static bool init_needs(struct host *host, const struct host_spec *spec, uint32_t needs, struct arena *arena,
+                       struct error *err)
+{
+    uint32_t n = spec->model->block_count;
+    if (needs & POLICY_NEEDS_HEAT) {
+        uint64_t *heat = arena_alloc(arena, n, sizeof *heat);
+        if (!heat)
+            return fail(err, STATUS_IO, "out of memory");
+        trace_heat(spec->trace, heat);
+        host->view.heat = heat;
+    }
+    if (needs & POLICY_NEEDS_PROFILE) {
+        if (!spec->profile)
+            return fail(err, STATUS_USAGE,
+                        "the policy needs the profile of an earlier run: expected policy.profile = "
+                        "FILE, as `pocketload policy profile` writes it");
+        host->view.profile = spec->profile;
+    }
+    if (needs & POLICY_NEEDS_FUTURE) {
+        if (!spec->future && !future_make(spec->trace, &host->own_future, err))
+            return false;
+        host->future = spec->future ? spec->future : &host->own_future;
+        host->next_use = arena_alloc(arena, n, sizeof *host->next_use);
+        if (!host->next_use)
+            return fail(err, STATUS_IO, "out of memory");
+        memcpy(host->next_use, host->future->first, n * sizeof *host->next_use);
+        host->view.next_use = host->next_use;
+    }
+    return true;
+}
+
+static bool init_view(struct host *host, const struct host_spec *spec, struct arena *arena, struct error *err)
 {
     uint32_t n = spec->model->block_count;
     host->state = arena_alloc(arena, n, sizeof *host->state);
-    uint64_t *heat = needs_heat ? arena_alloc(arena, n, sizeof *heat) : NULL;
-    if (!host->state || (needs_heat && !heat))
+    if (!host->state)
         return fail(err, STATUS_IO, "out of memory");
-    if (heat)
-        trace_heat(spec->trace, heat);
     host->blocks = spec->blocks;
+    host->uses = spec->trace->uses;
     host->view = (struct policy_view){
         .size = sizeof host->view,
         .block_count = n,
@@ -108,15 +137,26 @@ static bool init_view(struct host *host, const struct host_spec *spec, bool need
         .evict_mask = EVICT_MASK_DEMAND,
         .budget_bytes = spec->budget_bytes,
         .step_bytes_max = spec->step_bytes_max,
-        .heat = heat,
+        .seed = spec->seed,
     };
     return true;
+}
+
+bool host_needs_future(const struct bound_part *const parts[POLICY_KINDS_COUNT])
+{
+    for (int kind = 0; kind < POLICY_KINDS_COUNT; kind++)
+        if (parts[kind] && parts[kind]->policy && parts[kind]->policy->needs & POLICY_NEEDS_FUTURE)
+            return true;
+    return false;
 }
 
 bool host_init(struct host *host, const struct host_spec *spec, struct arena *arena, struct error *err)
 {
     memset(host, 0, sizeof *host);
-    const struct bound_part *parts[] = {&spec->evict, &spec->pin, &spec->prefetch};
+    const struct bound_part *parts[POLICY_KINDS_COUNT] = {[POLICY_EVICT] = &spec->evict,
+                                                          [POLICY_PIN] = &spec->pin,
+                                                          [POLICY_PREFETCH] = &spec->prefetch,
+                                                          [POLICY_ADMIT] = &spec->admit};
     uint32_t needs = 0;
     for (int kind = POLICY_EVICT; kind < POLICY_KINDS_COUNT; kind++) {
         if (!parts[kind]->policy)
@@ -125,13 +165,21 @@ bool host_init(struct host *host, const struct host_spec *spec, struct arena *ar
             return false;
         needs |= host->tables[kind].needs;
     }
-    if (!init_view(host, spec, needs & POLICY_NEEDS_HEAT, arena, err))
+    if (!init_view(host, spec, arena, err))
+        return false;
+    host->view.may_exceed = spec->may_exceed && host->tables[POLICY_EVICT].needs & POLICY_MAY_EXCEED;
+    if (!init_needs(host, spec, needs, arena, err))
         return false;
     if (spec->pin.policy && !plan_pins(host, &spec->pin.args, arena, err))
         return false;
     if (spec->evict.policy) {
         host->evict = &host->tables[POLICY_EVICT].ops.evict;
         if (!start_part(host, POLICY_EVICT, &spec->evict.args, arena, &host->evict_self, err))
+            return false;
+    }
+    if (spec->admit.policy) {
+        host->admission = &host->tables[POLICY_ADMIT].ops.admit;
+        if (!start_part(host, POLICY_ADMIT, &spec->admit.args, arena, &host->admission_self, err))
             return false;
     }
     if (spec->prefetch.policy) {
@@ -142,17 +190,34 @@ bool host_init(struct host *host, const struct host_spec *spec, struct arena *ar
     return true;
 }
 
-bool host_blame(const struct host *host, block_id answer, struct error *err)
+void host_end(struct host *host)
+{
+    future_free(&host->own_future);
+}
+
+void host_remark(const struct host *host, char line[REMARK_TEXT])
+{
+    memset(line, 0, REMARK_TEXT);
+    if (!host->evict || !host->evict->remark)
+        return;
+    host->evict->remark(host->evict_self, &host->view, line, REMARK_TEXT);
+    line[REMARK_TEXT - 1] = '\0';
+    for (char *c = line; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?'; /* a stranger's text: nothing that a terminal would obey */
+}
+
+bool host_blame(const struct host *host, const char *question, block_id answer, struct error *err)
 {
     const char *name = host->tables[POLICY_EVICT].name;
     if (answer >= host->view.block_count)
-        return fail(err, STATUS_CHECK, "policy '%s' answers victim() with block %u: there are %u blocks", name, answer,
-                    host->view.block_count);
+        return fail(err, STATUS_CHECK, "policy '%s' answers %s() with block %u: there are %u blocks", name, question,
+                    answer, host->view.block_count);
     uint8_t state = host->state[answer];
     const char *why = state & POLICY_LOADING       ? "it is in flight"
                       : !(state & POLICY_RESIDENT) ? "it is not resident"
                       : state & POLICY_PINNED      ? "it is pinned"
                       : state & POLICY_IN_USE      ? "the running step uses it"
                                                    : "a prefetch may not evict what another prefetch brought";
-    return fail(err, STATUS_CHECK, "policy '%s' answers victim() with block %u: %s", name, answer, why);
+    return fail(err, STATUS_CHECK, "policy '%s' answers %s() with block %u: %s", name, question, answer, why);
 }

@@ -3,6 +3,19 @@
 
 #include "base/units.h"
 
+/* All prefetch commands in flight move together no more than one whole command. */
+static void limit_prefetches(struct run_state *run, const struct loader *loader)
+{
+    uint64_t align = loader->align_bytes, whole = run->flash.spec.command_bytes & ~(align - 1);
+    uint32_t lanes = loader->prefetch_lanes < run->command_limit ? loader->prefetch_lanes : run->command_limit;
+    if (whole < align)
+        whole = align; /* no read can be smaller */
+    run->piece_bytes = (whole / (lanes > 0 ? lanes : 1)) & ~(align - 1);
+    if (run->piece_bytes < align)
+        run->piece_bytes = align;
+    run->prefetch_limit = whole / run->piece_bytes < lanes ? (uint32_t)(whole / run->piece_bytes) : lanes;
+}
+
 bool loads_init(struct run_state *run, struct arena *arena)
 {
     const struct loader *loader = &run->spec->loader;
@@ -19,13 +32,18 @@ bool loads_init(struct run_state *run, struct arena *arena)
     /* A read of a promoted block stays suspended while its lane's place in the limit goes to the next prefetch, so
      * there may be more suspended reads than prefetch lanes, but never more than commands can be in flight. */
     run->suspended = arena_alloc(arena, run->command_limit + 1, sizeof *run->suspended);
+    /* Each has a command in flight, a suspended read, or is the active one. */
+    run->begun_max = 2 * run->command_limit + 2;
+    run->begun = arena_alloc(arena, run->begun_max, sizeof *run->begun);
+    run->drops = arena_alloc(arena, run->command_limit, sizeof *run->drops);
     if (!run->loads || !run->role || !run->load_bytes || !run->demand || !run->commands || !run->free_slots ||
-        !run->suspended || !events_init(&run->events, arena, run->command_limit))
+        !run->suspended || !run->begun || !run->drops || !events_init(&run->events, arena, run->command_limit))
         return fail(run->err, STATUS_IO, "out of memory");
     for (uint32_t i = 0; i < run->command_limit; i++)
         run->free_slots[run->free_slot_count++] = (uint16_t)i;
 
     uint64_t align = loader->align_bytes;
+    limit_prefetches(run, loader);
     for (uint32_t b = 0; b < n; b++) {
         const struct block *block = &run->model->blocks[b];
         for (uint32_t e = 0; e < block->extent_count; e++) {
@@ -76,11 +94,11 @@ static uint64_t next_read(struct run_state *run, block_id b, bool *last)
 static void issue(struct run_state *run, struct read_part read)
 {
     uint64_t bytes = read.total_bytes - read.before_bytes;
-    if (read.prefetch && bytes > run->flash.spec.command_bytes)
-        bytes = run->flash.spec.command_bytes;
+    if (read.prefetch && bytes > run->piece_bytes)
+        bytes = run->piece_bytes;
     uint16_t slot = run->free_slots[--run->free_slot_count];
     int64_t done_ns = flash_issue(&run->flash, run->now_ns, read.before_bytes, bytes);
-    run->commands[slot] = (struct command){read, bytes, run->flash.link_start_ns, run->flash.link_free_ns};
+    run->commands[slot] = (struct command){read, bytes, run->flash.link_start_ns, run->flash.link_free_ns, DROP_NONE};
     events_push(&run->events, done_ns, 0, slot);
     run->numbers.bytes_read += bytes;
     run->blocks[read.block].bytes_read += bytes;
@@ -114,7 +132,7 @@ static bool begin_planned(struct run_state *run)
         if (host->state[b] & (POLICY_RESIDENT | POLICY_LOADING) || run->role[b] & ROLE_STREAMED ||
             host_too_large(host, b) || !host_admits(host, b))
             continue;
-        if (load_make_room(run, b, true) != ROOM_MADE) {
+        if (room_make(run, b, true) != ROOM_MADE) {
             run->plan_next = run->plan_count;
             return false;
         }
@@ -123,9 +141,11 @@ static bool begin_planned(struct run_state *run)
             return false;
         host->evict->on_insert(host->evict_self, &host->view, b);
         load_begin(run, b);
-        run->prefetching++;
+        must(run->begun_count < run->begun_max);
+        run->begun[run->begun_count++] = b;
         run->active = b;
-        return true;
+        room_release(run);
+        return run_goes_on(run);
     }
     return false;
 }
@@ -139,7 +159,7 @@ static bool dispatch_prefetch(struct run_state *run)
         issue(run, read);
         return true;
     }
-    if (run->active == BLOCK_NONE && (run->waits_for_room || !begin_planned(run)))
+    if (run->active == BLOCK_NONE && !begin_planned(run))
         return false;
     bool last;
     block_id b = run->active;
@@ -148,6 +168,12 @@ static bool dispatch_prefetch(struct run_state *run)
         run->active = BLOCK_NONE;
     issue(run, (struct read_part){.block = b, .prefetch = true, .total_bytes = bytes});
     return true;
+}
+
+/* A prefetch that began now could come before a demanded read that is yet to be issued. */
+static bool may_prefetch(const struct run_state *run)
+{
+    return !run->waits_for_room && run->rests_due == 0 && run->prefetch_commands < run->prefetch_limit;
 }
 
 void loads_dispatch(struct run_state *run)
@@ -166,7 +192,7 @@ void loads_dispatch(struct run_state *run)
                 run->demand_count--;
             }
             issue(run, (struct read_part){.block = b, .total_bytes = bytes});
-        } else if (run->prefetch_commands >= run->spec->loader.prefetch_lanes || !dispatch_prefetch(run)) {
+        } else if (!may_prefetch(run) || !dispatch_prefetch(run)) {
             break;
         }
     }
@@ -196,46 +222,35 @@ void load_demand(struct run_state *run, block_id b, unsigned role)
     queue_demand(run, b);
 }
 
+void load_forget_begun(struct run_state *run, block_id b)
+{
+    uint32_t i = 0;
+    while (run->begun[i] != b)
+        i++;
+    run->begun_count--;
+    for (; i < run->begun_count; i++)
+        run->begun[i] = run->begun[i + 1];
+}
+
 void load_promote(struct run_state *run, block_id b)
 {
     must(!(run->role[b] & ROLE_DEMANDED));
     run->role[b] = ROLE_DEMANDED;
     run->outstanding++;
-    run->prefetching--;
+    load_forget_begun(run, b);
     for (uint32_t i = 0; i < run->suspended_count; i++)
         run->suspended_demanded += run->suspended[i].block == b;
+    for (uint32_t i = 0; i < run->command_limit; i++) {
+        struct command *command = &run->commands[i];
+        if (command->bytes == 0 || command->drop != DROP_NONE || command->read.block != b)
+            continue;
+        command->read.rest_due = command->read.before_bytes + command->bytes < command->read.total_bytes;
+        run->rests_due += command->read.rest_due;
+    }
     if (run->active == b) {
         run->active = BLOCK_NONE;
         queue_demand(run, b);
     }
-}
-
-/* A block that leaves unused after a prefetch has cost what was read of it. */
-static void count_removed(struct run_state *run, block_id b, bool unused)
-{
-    if (unused)
-        run->numbers.bytes_prefetch_wasted += run->loads[b].issued_bytes;
-    run->blocks[b].evictions++;
-    ledger_set(&run->ledger, MEMORY_WEIGHTS, run->host.view.held_bytes);
-}
-
-enum room load_make_room(struct run_state *run, block_id b, bool prefetch)
-{
-    struct host *host = &run->host;
-    enum room room = ROOM_MADE;
-    host->view.evict_mask = prefetch ? EVICT_MASK_PREFETCH : EVICT_MASK_DEMAND;
-    while (room == ROOM_MADE &&
-           (b == BLOCK_NONE ? host->view.held_bytes > host->view.budget_bytes : !host_fits(host, b))) {
-        block_id victim;
-        bool unused;
-        room = host_evict_one(host, b, &victim, &unused, run->err);
-        if (room == ROOM_MADE)
-            count_removed(run, victim, unused);
-    }
-    host->view.evict_mask = EVICT_MASK_DEMAND;
-    if (room == ROOM_ERROR)
-        run->failed = true;
-    return room;
 }
 
 /* All of a block is there. */
@@ -249,7 +264,7 @@ static void arrive(struct run_state *run, block_id b)
         run->role[b] |= ROLE_ARRIVED;
     }
     if (!(run->role[b] & ROLE_DEMANDED)) {
-        run->prefetching--;
+        load_forget_begun(run, b);
         return;
     }
     if (!(run->role[b] & ROLE_STREAMED))
@@ -257,6 +272,21 @@ static void arrive(struct run_state *run, block_id b)
     run->outstanding--;
     if (run->outstanding == 0 && run->plan_due)
         plan_ask(run);
+}
+
+static void command_done(struct run_state *run, struct read_part read, uint64_t bytes)
+{
+    run->rests_due -= read.rest_due;
+    read.rest_due = false;
+    read.before_bytes += bytes;
+    if (read.before_bytes < read.total_bytes) {
+        run->suspended[run->suspended_count++] = read;
+        run->suspended_demanded += (run->role[read.block] & ROLE_DEMANDED) != 0;
+    }
+    struct load *load = &run->loads[read.block];
+    load->left_bytes -= bytes;
+    if (load->left_bytes == 0)
+        arrive(run, read.block);
 }
 
 void loads_next_event(struct run_state *run)
@@ -269,17 +299,10 @@ void loads_next_event(struct run_state *run)
     run->free_slots[run->free_slot_count++] = slot;
     flash_finish(&run->flash, time_ns, command.bytes);
     run->prefetch_commands -= command.read.prefetch;
-
-    struct read_part read = command.read;
-    read.before_bytes += command.bytes;
-    if (read.before_bytes < read.total_bytes) {
-        run->suspended[run->suspended_count++] = read;
-        run->suspended_demanded += (run->role[read.block] & ROLE_DEMANDED) != 0;
-    }
-    struct load *load = &run->loads[read.block];
-    load->left_bytes -= command.bytes;
-    if (load->left_bytes == 0)
-        arrive(run, read.block);
+    if (command.drop == DROP_NONE)
+        command_done(run, command.read, command.bytes);
+    else
+        room_command_done(run, command.drop);
     loads_dispatch(run);
 }
 

@@ -1,18 +1,18 @@
 /* Capacities, bound parts and records of replays. */
 #include "sim/measure_replay.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 
 enum { PPM = 1000000 };
 
-/* The size that all blocks have, or 0 when they differ. */
-static uint64_t common_size(const struct model *model)
+uint64_t common_size(const struct model *model)
 {
-    uint64_t size = model->blocks[0].bytes;
+    uint64_t size = model->policy_blocks[0].bytes;
     for (uint32_t i = 1; i < model->block_count; i++) {
-        if (model->blocks[i].bytes != size)
+        if (model->policy_blocks[i].bytes != size)
             return 0;
     }
     return size;
@@ -92,37 +92,108 @@ static bool check_units(const struct policy_part *part, struct error *err)
     return true;
 }
 
+/* Binds the parts, and checks that they go with the capacity. */
+static bool bind(const struct replay_setting *setting, const struct policy_choice *choice,
+                 const struct capacity *capacity, struct arena *arena, struct replay_spec *spec, struct error *err)
+{
+    *spec = (struct replay_spec){
+        .model = setting->model,
+        .trace = setting->trace,
+        .capacity_bytes = capacity->amount,
+        .by_objects = capacity->by_objects,
+        .evict_when = setting->evict_when,
+        .seed = setting->seed,
+        .future = setting->future,
+    };
+    return (!capacity->by_objects ||
+            (check_units(&choice->evict, err) && check_units(&choice->pin, err) && check_units(&choice->admit, err))) &&
+           part_bind(&choice->evict, setting->model, arena, &spec->evict, err) &&
+           part_bind(&choice->pin, setting->model, arena, &spec->pin, err) &&
+           part_bind(&choice->admit, setting->model, arena, &spec->admit, err);
+}
+
+bool replay_check(const struct replay_setting *setting, const struct policy_choice *choice,
+                  const struct capacity *capacity, struct error *err)
+{
+    struct replay_spec spec;
+    struct arena arena = {0};
+    bool good = bind(setting, choice, capacity, &arena, &spec, err);
+    arena_free(&arena);
+    return good || fail_in(err, "%s at %s", choice->label, capacity->text);
+}
+
+bool replay_measure(const struct replay_setting *setting, const struct policy_choice *choice,
+                    const struct capacity *capacity, struct replay_result *result, struct error *err)
+{
+    struct replay_spec spec;
+    struct arena arena = {0};
+    bool good = bind(setting, choice, capacity, &arena, &spec, err) && replay_run(&spec, &arena, result, err);
+    arena_free(&arena);
+    return good || fail_in(err, "%s at %s", choice->label, capacity->text);
+}
+
+void replay_infinite(const struct trace *trace, uint32_t distinct, struct replay_result *result)
+{
+    *result = (struct replay_result){
+        .accesses = trace->access_count,
+        .hits = trace->access_count - distinct,
+        .misses = distinct,
+        .bytes_accessed = trace->accessed_bytes,
+        .bytes_hit = trace->accessed_bytes - trace->working_set_bytes,
+        .bytes_read = trace->working_set_bytes,
+    };
+}
+
+bool trace_distinct(const struct trace *trace, uint32_t *distinct, struct error *err)
+{
+    bool *seen = calloc(trace->block_count, sizeof *seen);
+    if (!seen)
+        return fail(err, STATUS_IO, "out of memory");
+    *distinct = 0;
+    for (uint32_t u = 0; u < trace->use_count; u++) {
+        const uint32_t b = trace->uses[u] & USE_BLOCK;
+        *distinct += !seen[b];
+        seen[b] = true;
+    }
+    free(seen);
+    return true;
+}
+
+void replay_record_fill(struct replay_record *record, const char *trace, const char *policy,
+                        const struct capacity *capacity, const struct replay_result *result)
+{
+    *record = (struct replay_record){
+        .trace = trace,
+        .policy = policy,
+        .capacity = capacity->text,
+        .capacity_bytes = capacity->by_objects ? UINT64_MAX : capacity->amount, /* NULL in outputs */
+        .accesses = result->accesses,
+        .hits = result->hits,
+        .misses = result->misses,
+        .hit_rate = ratio(result->hits, result->accesses),
+        .bytes_read = result->bytes_read,
+        .byte_hit_rate = ratio(result->bytes_hit, result->bytes_accessed),
+        .evictions = result->evictions,
+    };
+}
+
+size_t replay_row_columns(struct column columns[REPLAY_ROW_COLUMNS])
+{
+    must(replay_column_count < REPLAY_ROW_COLUMNS);
+    memcpy(columns, replay_columns, replay_column_count * sizeof *columns);
+    columns[replay_column_count] = (struct column){"note", COLUMN_TEXT, offsetof(struct replay_row, note), true,
+                                                   "what the policy says of itself at this capacity"};
+    return replay_column_count + 1;
+}
+
 bool measure_replay(const struct model *model, const struct trace *trace, const struct policy_choice *choice,
                     const struct capacity *capacity, enum evict_when evict_when, struct replay_record *record,
                     struct error *err)
 {
-    struct replay_spec spec = {
-        .model = model,
-        .trace = trace,
-        .capacity_bytes = capacity->amount,
-        .by_objects = capacity->by_objects,
-        .evict_when = evict_when,
-    };
+    const struct replay_setting setting = {.model = model, .trace = trace, .evict_when = evict_when};
     struct replay_result result;
-    struct arena arena = {0};
-    bool good = (!capacity->by_objects || (check_units(&choice->evict, err) && check_units(&choice->pin, err))) &&
-                part_bind(&choice->evict, model, &arena, &spec.evict, err) &&
-                part_bind(&choice->pin, model, &arena, &spec.pin, err) && replay_run(&spec, &arena, &result, err);
-    arena_free(&arena);
-    if (!good)
-        return fail_in(err, "%s at %s", choice->label, capacity->text);
-    *record = (struct replay_record){
-        .trace = trace->name,
-        .policy = choice->label,
-        .capacity = capacity->text,
-        .capacity_bytes = capacity->by_objects ? UINT64_MAX : capacity->amount, /* NULL in outputs */
-        .accesses = result.accesses,
-        .hits = result.hits,
-        .misses = result.misses,
-        .hit_rate = ratio(result.hits, result.accesses),
-        .bytes_read = result.bytes_read,
-        .byte_hit_rate = ratio(result.bytes_hit, result.bytes_accessed),
-        .evictions = result.evictions,
-    };
+    if (!replay_measure(&setting, choice, capacity, &result, err))
+        return false;
+    replay_record_fill(record, trace->name, choice->label, capacity, &result);
     return true;
 }

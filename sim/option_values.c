@@ -63,18 +63,6 @@ static bool parse_name(const char *text, const char *const *names, size_t count,
     return fail(err, STATUS_USAGE, "unknown value \"%s\"%s", text, suggest_text(text, names, count, near, sizeof near));
 }
 
-static bool parse_format(const char *text, uint64_t *index, struct error *err)
-{
-    enum { FORMATS_MAX = 64 };
-    const char *names[FORMATS_MAX] = {"auto"};
-    size_t count;
-    const struct trace_reader *readers = trace_readers(&count);
-    must(count < FORMATS_MAX);
-    for (size_t i = 0; i < count; i++)
-        names[i + 1] = readers[i].name;
-    return parse_name(text, names, count + 1, index, err);
-}
-
 static bool parse_policy(const struct option *option, const char *text, struct arena *arena, union option_value *value,
                          struct error *err)
 {
@@ -85,10 +73,10 @@ static bool parse_policy(const struct option *option, const char *text, struct a
         value->policy = choice;
         return policy_parse(text, choice, err);
     }
-    enum policy_kind kind = strcmp(option->key, "evict") == 0 ? POLICY_EVICT
-                            : strcmp(option->key, "pin") == 0 ? POLICY_PIN
-                                                              : POLICY_PREFETCH;
-    return policy_parse_part(kind, text, choice, err);
+    for (int kind = 0; kind < POLICY_KINDS_COUNT; kind++)
+        if (strcmp(option->key, policy_kind_names[kind]) == 0)
+            return policy_parse_part((enum policy_kind)kind, text, choice, err);
+    must(false);
 }
 
 bool option_parse(const struct option *option, const char *text, struct arena *arena, union option_value *value,
@@ -114,8 +102,8 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
         if (length > option->max)
             return fail(err, STATUS_USAGE, "%zu bytes are too long; expected at most %llu", length,
                         (unsigned long long)option->max);
-        uint64_t format;
-        if (option->type == OPTION_FORMAT && !parse_format(text, &format, err))
+        struct trace_format format;
+        if (option->type == OPTION_FORMAT && !trace_format_parse(text, &format, err))
             return false;
         if (option->type == OPTION_POLICY && !parse_policy(option, text, arena, value, err))
             return false;

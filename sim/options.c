@@ -139,7 +139,8 @@ static const struct option workload_options[] = {
     {"workload", "sequence", OPTION_TEXT, SCOPE_TRACE, FIELD(workload.sequence), RANGE(1, TEXT_MAX_BYTES),
      .help = "the trace itself: names of blocks, each a step"},
     {"workload", "trace_format", OPTION_FORMAT, SCOPE_TRACE, FIELD(workload.format), RANGE(1, NAME_MAX_BYTES),
-     .fallback = "auto", .list = true, .help = "format of the trace; auto: by content"},
+     .fallback = "auto", .list = true,
+     .help = "format of the trace; auto: by content; csv(time=1,id=2,size=3): columns by place"},
     {"workload", "zipf", OPTION_DECIMAL, SCOPE_MOE, FIELD(workload.zipf_ppm), RANGE(0, 10000000), .fallback = "0.8",
      .list = true, .help = "exponent of the experts' popularity; 0: uniform"},
     {"workload", "sticky", OPTION_SHARE, SCOPE_MOE, FIELD(workload.sticky_ppm), RANGE(0, 1000000), .fallback = "0%",
@@ -187,6 +188,10 @@ static const struct option policy_options[] = {
      .help = "pin rule, when given by parts"},
     {"policy", "prefetch", OPTION_PART, SCOPE_CHUNKED, RANGE(1, POLICY_TEXT_MAX - 1), .fallback = "none", .list = true,
      .help = "prefetcher, when given by parts"},
+    {"policy", "admit", OPTION_PART, SCOPE_CHUNKED, RANGE(1, POLICY_TEXT_MAX - 1), .fallback = "none", .list = true,
+     .help = "admission rule, when given by parts"},
+    {"policy", "profile", OPTION_PATH, SCOPE_CHUNKED, FIELD(profile), RANGE(1, 4095),
+     .help = "a file of `pocketload policy profile`: how often an earlier run used each block, for static-hot"},
 };
 
 /* The rate of one tensor type, below the common one. */

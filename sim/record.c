@@ -29,8 +29,8 @@ const struct column run_columns[] = {
     TEXT(prefetch, "prefetcher"),
     RUN("budget_bytes", COLUMN_INTEGER, budget_bytes, false, "bytes that the loader may hold; 0: it has no budget"),
     RUN("seed", COLUMN_INTEGER, seed, false, "seed of the workload's chance"),
-    TEXT(outcome, "completed, killed, or rejected (could not even start)"),
-    RUN("killed_by", COLUMN_TEXT, numbers.killed_by, true, "kill rule that ended the run"),
+    TEXT(outcome, "completed, killed, rejected (could not even start), or failed (by a part of its policy)"),
+    RUN("killed_by", COLUMN_TEXT, numbers.killed_by, true, "kill rule that ended the run, or why it failed"),
     RUN("killed_phase", COLUMN_TEXT, numbers.killed_phase, true, "phase in which it was killed"),
     COUNT(tokens, "finished tokens"),
     COUNT(accesses, "look-ups of a distinct block by a step: hits + delayed_hits + misses"),
@@ -43,7 +43,7 @@ const struct column run_columns[] = {
     COUNT(evictions, "blocks evicted"),
     COUNT(bytes_read, "bytes of reads issued to the flash"),
     COUNT(bytes_prefetched, "of these, by prefetches"),
-    COUNT(bytes_prefetch_wasted, "of these, never used"),
+    COUNT(bytes_prefetch_wasted, "of bytes_prefetched, of blocks that left unused"),
     COUNT(major_faults, "page faults that read from flash"),
     COUNT(minor_faults, "page faults served from memory"),
     COUNT(peak_memory_bytes, "peak of the app's memory"),
@@ -63,6 +63,10 @@ const struct column run_columns[] = {
     RUN("tokens_per_s", COLUMN_REAL, tokens_per_s, true, "later tokens a second"),
     COUNT(flash_busy_ns, "time with at least one flash command in flight"),
     COUNT(uncacheable, "accesses whose block was read without being kept"),
+    COUNT(bytes_prefetch_useful, "of bytes_prefetched, of blocks that were there at their first use"),
+    COUNT(bytes_prefetch_late, "of bytes_prefetched, of blocks still in flight at their first use"),
+    TEXT(admit, "admission rule"),
+    RUN("note", COLUMN_TEXT, note, true, "what the eviction policy says of itself at this size"),
 };
 const size_t run_column_count = sizeof run_columns / sizeof *run_columns;
 

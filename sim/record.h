@@ -11,9 +11,10 @@
 struct run_record {
     /* Texts belong to whoever made the record. */
     const char *run_key, *experiment, *device, *model, *quant, *workload, *loader, *policy, *evict, *pin, *prefetch;
+    const char *admit, *note;
     uint64_t budget_bytes; /* 0 where the loader has none */
     uint64_t seed;
-    const char *outcome; /* "completed", "killed", "rejected" */
+    const char *outcome; /* "completed", "killed", "rejected", "failed" */
     struct run_numbers numbers;
     double hit_rate, byte_hit_rate; /* NAN: nothing was accessed */
     double tokens_per_s;            /* of the later tokens; NAN: fewer than two */

@@ -1,19 +1,36 @@
 /* Policies alone: the look-ups of a run without its clock. */
 #include "sim/replay.h"
 
-#include "sim/host.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/replay_kernels.h"
 
 struct replay {
     struct host host;
+    replay_kernel *kernel;
     const struct trace *trace;
     struct replay_result *out;
     const struct policy_block *sizes; /* real ones, also where the host counts objects */
     uint8_t *streamed;                /* the running step reads the block without keeping it */
-    bool after_step;
+    bool after_step, equal_sizes;
 };
 
+static bool release(struct replay *r, struct error *err)
+{
+    block_id victim;
+    bool unused;
+    enum room room;
+    do
+        room = host_release_one(&r->host, &victim, &unused, err);
+    while (room == ROOM_MADE);
+    return room == ROOM_NONE;
+}
+
 /* Room for b, then b. */
-static inline bool place(struct replay *r, block_id b, bool *kept, struct error *err)
+static bool place(struct replay *r, block_id b, bool *kept, struct error *err)
 {
     struct host *host = &r->host;
     *kept = !host_too_large(host, b) && host_admits(host, b);
@@ -24,6 +41,10 @@ static inline bool place(struct replay *r, block_id b, bool *kept, struct error 
         if (room == ROOM_ERROR)
             return false;
         *kept = room == ROOM_MADE;
+        if (!*kept && host->view.may_exceed) {
+            *kept = true;
+            break;
+        }
     }
     r->out->misses++;
     r->out->bytes_read += r->sizes[b].bytes;
@@ -32,23 +53,31 @@ static inline bool place(struct replay *r, block_id b, bool *kept, struct error 
         return true;
     }
     host_reserve(host, b, POLICY_RESIDENT);
+    if (host->view.may_exceed && host->view.held_bytes > r->out->peak_held_bytes)
+        r->out->peak_held_bytes = host->view.held_bytes;
     host->evict->on_insert(host->evict_self, &host->view, b);
-    return true;
+    return release(r, err);
 }
 
-/* One access to one block: the whole of a step that uses no other. */
-static inline bool access_block(struct replay *r, block_id b, bool *kept, struct error *err)
+static bool hit(struct replay *r, block_id b, struct error *err)
+{
+    if (r->host.state[b] & POLICY_PINNED)
+        return true;
+    host_on_hit(&r->host, b);
+    return release(r, err);
+}
+
+static bool access_block(struct replay *r, block_id b, bool *kept, struct error *err)
 {
     struct host *host = &r->host;
     uint64_t bytes = r->sizes[b].bytes;
     r->out->bytes_accessed += bytes;
     if (host->state[b] & POLICY_RESIDENT) {
         r->out->bytes_hit += bytes;
-        host_on_hit(host, b);
-        return true;
+        return hit(r, b, err);
     }
     host_on_miss(host, b);
-    return place(r, b, kept, err);
+    return release(r, err) && place(r, b, kept, err);
 }
 
 static bool evict_after(struct replay *r, struct error *err)
@@ -66,20 +95,23 @@ static bool evict_after(struct replay *r, struct error *err)
     return true;
 }
 
-/* A step of several uses, or one that evicts after itself: its blocks are marked, so that none of them is a victim. */
-static bool step(struct replay *r, const uint32_t *uses, uint32_t count, struct error *err)
+/* A step of several uses, or one that evicts after itself: its blocks are marked, so that none of them is a victim.
+ * `repeats`: the step comes again in the next repetition of its segment. */
+static bool step(struct replay *r, uint32_t begin, uint32_t end, bool repeats, struct error *err)
 {
     struct host *host = &r->host;
+    const uint32_t *uses = r->trace->uses + begin, count = end - begin;
     for (uint32_t i = 0; i < count; i++)
         host->state[uses[i] & USE_BLOCK] |= POLICY_IN_USE;
     for (uint32_t i = 0; i < count; i++) {
         block_id b = uses[i] & USE_BLOCK;
         if (uses[i] & USE_AGAIN) {
-            if (!r->streamed[b])
-                host_on_hit(host, b);
+            if (!r->streamed[b] && !hit(r, b, err))
+                return false;
             continue;
         }
         r->out->accesses++;
+        host_count_access(host, begin + i, repeats);
         bool kept = true;
         if (!access_block(r, b, &kept, err))
             return false;
@@ -96,85 +128,52 @@ static bool step(struct replay *r, const uint32_t *uses, uint32_t count, struct 
     return true;
 }
 
-/* The hot loop: steps of one use each, with room made before. No step can lose its own block, so no marks are needed.
- * Does what step() does; all that calls to the policy cannot change is kept in locals, where the compiler may trust it.
- */
-static bool plain_steps(struct replay *r, const uint32_t *uses, uint32_t count, struct error *err)
+/* A segment whose steps have one use each, with room made before: the hot loop. */
+static bool plain_steps(struct replay *r, const struct segment *segment, struct error *err)
 {
-    struct policy_view *view = &r->host.view;
-    const struct evict_ops ops = *r->host.evict;
-    void *self = r->host.evict_self;
-    uint8_t *state = r->host.state;
-    const struct policy_block *blocks = r->host.blocks; /* = r->sizes: not with a capacity in objects */
-    const uint64_t budget = view->budget_bytes, evictable = budget - view->pinned_bytes;
-    uint64_t held = view->held_bytes, misses = 0, hit_bytes = 0, miss_bytes = 0, streamed = 0, evictions = 0;
-    bool good = true;
-    for (uint32_t i = 0; i < count; i++, view->step++) {
-        block_id b = uses[i] & USE_BLOCK;
-        uint64_t bytes = blocks[b].bytes;
-        if (state[b] & POLICY_RESIDENT) {
-            hit_bytes += bytes;
-            if (ops.on_hit && !(state[b] & POLICY_PINNED))
-                ops.on_hit(self, view, b);
-            continue;
-        }
-        misses++;
-        miss_bytes += bytes;
-        if (ops.on_miss)
-            ops.on_miss(self, view, b);
-        bool kept = bytes <= evictable && (!ops.admit || ops.admit(self, view, b));
-        while (kept && bytes > budget - held) {
-            block_id victim = ops.victim(self, view, b);
-            kept = victim != BLOCK_NONE;
-            if (!kept)
-                break;
-            if (victim >= view->block_count || !policy_may_evict(view, victim)) {
-                good = host_blame(&r->host, victim, err);
-                goto out;
-            }
-            ops.on_remove(self, view, victim, REMOVE_EVICTED);
-            state[victim] = 0;
-            view->held_bytes = held -= blocks[victim].bytes;
-            evictions++;
-        }
-        if (!kept) {
-            streamed++;
-            continue;
-        }
-        state[b] = POLICY_RESIDENT;
-        view->held_bytes = held += bytes;
-        ops.on_insert(self, view, b);
+    const struct future *future = r->host.future;
+    struct replay_pass pass = {
+        .host = &r->host,
+        .out = r->out,
+        .sizes = r->sizes,
+        .uses = r->trace->uses + segment->first_step,
+        .count = segment->step_count,
+        .repeat = segment->repeat,
+        .equal_sizes = r->equal_sizes,
+    };
+    if (future) {
+        pass.gaps = future->gap + segment->first_step;
+        pass.gaps_again = future->gap_again ? future->gap_again + segment->first_step : NULL;
     }
-out:
-    r->out->accesses += count;
-    r->out->misses += misses;
-    r->out->bytes_accessed += hit_bytes + miss_bytes;
-    r->out->bytes_hit += hit_bytes;
-    r->out->bytes_read += miss_bytes;
-    r->out->uncacheable += streamed;
-    r->host.evictions += evictions;
-    return good;
+    return r->kernel(&pass, err);
+}
+
+static bool steps(struct replay *r, const struct segment *segment, struct error *err)
+{
+    for (uint32_t repeat = 0; repeat < segment->repeat; repeat++, r->host.view.token++)
+        for (uint32_t i = 0; i < segment->step_count; i++) {
+            uint32_t begin = trace_step_begin(r->trace, segment->first_step + i);
+            uint32_t end = trace_step_begin(r->trace, segment->first_step + i + 1);
+            if (!step(r, begin, end, repeat + 1 < segment->repeat, err))
+                return false;
+        }
+    return true;
 }
 
 static bool walk(struct replay *r, struct error *err)
 {
-    const struct trace *trace = r->trace;
-    for (uint32_t s = 0; s < trace->segment_count; s++) {
-        const struct segment *segment = &trace->segments[s];
-        for (uint32_t repeat = 0; repeat < segment->repeat; repeat++, r->host.view.token++) {
-            if (!trace->step_first && !r->after_step && r->host.blocks == r->sizes) {
-                if (!plain_steps(r, trace->uses + segment->first_step, segment->step_count, err))
-                    return false;
-                continue;
-            }
-            for (uint32_t i = 0; i < segment->step_count; i++) {
-                uint32_t begin = trace_step_begin(trace, segment->first_step + i);
-                uint32_t end = trace_step_begin(trace, segment->first_step + i + 1);
-                if (!step(r, trace->uses + begin, end - begin, err))
-                    return false;
-            }
-        }
-    }
+    const bool plain = !r->trace->step_first && !r->after_step;
+    for (uint32_t s = 0; s < r->trace->segment_count; s++)
+        if (!(plain ? plain_steps : steps)(r, &r->trace->segments[s], err))
+            return false;
+    return true;
+}
+
+static bool equal_sizes(const struct policy_block *blocks, uint32_t count)
+{
+    for (uint32_t b = 1; b < count; b++)
+        if (blocks[b].bytes != blocks[0].bytes)
+            return false;
     return true;
 }
 
@@ -191,13 +190,52 @@ static bool count_objects(const struct replay_spec *spec, struct arena *arena, s
         units[b].bytes = 1;
     }
     host->blocks = units;
-    host->step_bytes_max = 0;
-    for (uint32_t s = 0; s < spec->trace->step_count; s++) {
+    host->step_bytes_max = 1;
+    for (uint32_t s = 0; spec->trace->step_first && s < spec->trace->step_count; s++) {
         uint64_t named = 0;
         for (uint32_t u = trace_step_begin(spec->trace, s); u < trace_step_begin(spec->trace, s + 1); u++)
             named += !(spec->trace->uses[u] & USE_AGAIN);
         host->step_bytes_max = named > host->step_bytes_max ? named : host->step_bytes_max;
     }
+    return true;
+}
+
+/* That a policy held more than its capacity belongs to its numbers. */
+static void remark_excess(struct replay *r, const struct replay_spec *spec)
+{
+    char *remark = r->out->remark, excess[UNITS_TEXT];
+    size_t length = strlen(remark);
+    if (!r->host.view.may_exceed || r->after_step || r->out->peak_held_bytes <= spec->capacity_bytes)
+        return;
+    const uint64_t over = r->out->peak_held_bytes - spec->capacity_bytes;
+    if (spec->by_objects)
+        snprintf(excess, sizeof excess, "%" PRIu64 " blocks", over);
+    else if (r->equal_sizes)
+        snprintf(excess, sizeof excess, "%" PRIu64 " blocks", over / r->sizes[0].bytes);
+    else
+        format_bytes(over, excess);
+    snprintf(remark + length, sizeof r->out->remark - length,
+             "%sby its published rule it held up to %s more than the capacity", length > 0 ? "; " : "", excess);
+}
+
+/* From the pinned blocks to the last access. */
+static bool run(struct replay *r, const struct replay_spec *spec, struct arena *arena, struct error *err)
+{
+    uint32_t n = spec->model->block_count;
+    r->streamed = arena_alloc(arena, n, sizeof *r->streamed);
+    if (!r->streamed)
+        return fail(err, STATUS_IO, "out of memory");
+    r->equal_sizes = equal_sizes(r->sizes, n) && equal_sizes(r->host.blocks, n);
+    for (uint32_t i = 0; i < r->host.pin_count; i++) {
+        host_reserve(&r->host, r->host.pins[i], POLICY_RESIDENT | POLICY_PINNED);
+        r->out->bytes_read += r->sizes[r->host.pins[i]].bytes;
+    }
+    host_remark(&r->host, r->out->remark);
+    if (!walk(r, err))
+        return false;
+    remark_excess(r, spec);
+    r->out->hits = r->out->accesses - r->out->misses;
+    r->out->evictions = r->host.evictions;
     return true;
 }
 
@@ -215,29 +253,23 @@ bool replay_run(const struct replay_spec *spec, struct arena *arena, struct repl
         .step_bytes_max = spec->trace->step_bytes_max,
         .evict = spec->evict,
         .pin = spec->pin,
+        .admit = spec->admit,
+        .seed = spec->seed,
+        .may_exceed = !spec->strict,
+        .profile = spec->profile,
+        .future = spec->future,
     };
     if (spec->by_objects && !count_objects(spec, arena, &host, err))
         return false;
-    struct replay_result sums = {0};
+    *result = (struct replay_result){0};
     struct replay r = {
+        .kernel = replay_kernel_of(spec->evict.policy),
         .trace = spec->trace,
-        .out = &sums,
+        .out = result,
         .sizes = spec->model->policy_blocks,
         .after_step = spec->evict_when == EVICT_AFTER_STEP,
     };
-    if (!host_init(&r.host, &host, arena, err))
-        return false;
-    r.streamed = arena_alloc(arena, spec->model->block_count, sizeof *r.streamed);
-    if (!r.streamed)
-        return fail(err, STATUS_IO, "out of memory");
-    for (uint32_t i = 0; i < r.host.pin_count; i++) {
-        host_reserve(&r.host, r.host.pins[i], POLICY_RESIDENT | POLICY_PINNED);
-        sums.bytes_read += r.sizes[r.host.pins[i]].bytes;
-    }
-    if (!walk(&r, err))
-        return false;
-    sums.hits = sums.accesses - sums.misses;
-    sums.evictions = r.host.evictions;
-    *result = sums;
-    return true;
+    bool good = host_init(&r.host, &host, arena, err) && run(&r, spec, arena, err);
+    host_end(&r.host);
+    return good;
 }

@@ -1,4 +1,5 @@
-/* The state of one run, shared by the parts of the engine: engine.c walks the trace, loads.c moves blocks. */
+/* The state of one run, shared by the parts of the engine: engine.c walks the trace, loads.c moves blocks, room.c frees
+ * memory for them. */
 #ifndef POCKETLOAD_SIM_RUN_STATE_H
 #define POCKETLOAD_SIM_RUN_STATE_H
 
@@ -28,6 +29,7 @@ struct load {
 struct read_part {
     block_id block;
     bool prefetch; /* the command in flight counts as a prefetch */
+    bool rest_due; /* a demand waits for the command in flight, to read on */
     uint64_t before_bytes, total_bytes;
 };
 
@@ -35,7 +37,15 @@ struct command {
     struct read_part read;
     uint64_t bytes; /* 0: the slot is free */
     int64_t link_start_ns, link_end_ns;
+    uint16_t drop; /* index into run_state.drops, or DROP_NONE */
 };
+
+/* A prefetch that was dropped while commands of it were in flight: it holds its room until they are done. */
+struct drop {
+    uint64_t bytes;
+    uint32_t commands; /* in flight; 0: the entry is free */
+};
+enum { DROP_NONE = UINT16_MAX };
 
 /* Compute cost in 2^-20 ns: max(a + c * b, m + c * n) at a context of c tokens. */
 struct cost {
@@ -77,8 +87,13 @@ struct run_state {
     struct read_part *suspended; /* in order of suspension */
     uint32_t suspended_count, suspended_demanded;
     block_id active; /* being prefetched, with reads to begin; BLOCK_NONE: none */
-    uint32_t prefetch_commands;
-    uint32_t prefetching; /* blocks reserved by a prefetch, in flight, that no step has demanded */
+    uint32_t prefetch_commands, prefetch_limit;
+    uint64_t piece_bytes; /* the most that one prefetch command moves */
+    uint32_t rests_due;   /* reads in flight with rest_due */
+    block_id *begun;      /* blocks in flight for a prefetch that no step has demanded, in order of their beginning */
+    uint32_t begun_count, begun_max;
+    struct drop *drops;
+    uint64_t dropping_bytes; /* of all drops */
     uint64_t in_flight_bytes;
     uint32_t outstanding; /* demanded blocks of the running step that are not there */
     bool waits_for_room;
@@ -87,7 +102,7 @@ struct run_state {
     block_id *plan;
     uint32_t plan_count, plan_next;
     bool plan_due; /* look-ups are done, the plan of this step is not yet asked */
-    block_id *ahead;
+    block_id *ahead, *used;
     uint32_t *ahead_end;
     uint32_t reach;
     uint32_t at_segment, at_repeat, at_step; /* the running step, for what lies ahead */
@@ -111,9 +126,6 @@ void load_demand(struct run_state *run, block_id b, unsigned role);
 /* A block in flight for a prefetch is demanded from now on. */
 void load_promote(struct run_state *run, block_id b);
 
-/* Makes room for b by evictions, as a demand or as a prefetch. */
-enum room load_make_room(struct run_state *run, block_id b, bool prefetch);
-
 /* Gives free lanes to what waits for one. */
 void loads_dispatch(struct run_state *run);
 
@@ -123,6 +135,24 @@ void loads_next_event(struct run_state *run);
 /* Handles all events due up to time_ns and moves the clock there, unless the run ends before. */
 void loads_advance(struct run_state *run, int64_t time_ns);
 
+/* A block is no longer among those begun. */
+void load_forget_begun(struct run_state *run, block_id b);
+
+/* ---- room.c ---- */
+/* Evicts until b fits, as a demand or as a prefetch (BLOCK_NONE: until what is held does). ROOM_ERROR fails the run. */
+enum room room_make(struct run_state *run, block_id b, bool prefetch);
+
+/* Room for a demand: by evictions, and where they do not do, by dropping prefetches. *coming: there will be room when
+ * commands in flight are done; ask again after an event. False without *coming: there is none, or the run failed. */
+bool room_for_demand(struct run_state *run, block_id b, bool *coming);
+
+/* Lets the policy give up blocks, after it was told of something. */
+void room_release(struct run_state *run);
+
+/* A command of a dropped prefetch is done. */
+void room_command_done(struct run_state *run, uint16_t drop);
+
+/* ---- plan.c ---- */
 /* Asks the prefetcher for its plan. */
 void plan_ask(struct run_state *run);
 bool plan_init(struct run_state *run, struct arena *arena);

@@ -9,7 +9,9 @@
  *   block. Without the column token, each stretch of lines of one phase is a token, and a pause ends a stretch.
  * - compute_ns: what the step computes; the lines of a step add up. Without it by the roofline.
  * - layer, kind: of the block, where it appears first; with a model they are the model's.
- */
+ *
+ * Files whose columns have no such names are read by csv_columns.c: where the user says which column is which, and
+ * where the first line has two numbers, which are id and size. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@
 #include "base/suggest.h"
 #include "policies/registry.h"
 #include "workloads/csv_blocks.h"
+#include "workloads/csv_columns.h"
 #include "workloads/reader.h"
 
 enum column { COL_BLOCK, COL_BYTES, COL_STEP, COL_TOKEN, COL_PHASE, COL_COMPUTE, COL_LAYER, COL_KIND, COLS };
@@ -75,23 +78,33 @@ static bool check_columns(const struct reading *reading, const struct csv *csv, 
     return true;
 }
 
-static bool read_header(struct reading *reading, struct csv *csv, struct error *err)
+/* A name that is near none of ours is most likely in another simulator's file. */
+static bool fail_column(const char *name, struct error *err)
 {
     char near[512];
+    suggest_text(name, column_names, COLS, near, sizeof near);
+    return fail(
+        err, STATUS_INPUT, "unknown column \"%.40s\"%s%s", name, near,
+        strstr(near, "did you mean") != NULL
+            ? ""
+            : "; where columns have other names, say their places: --trace-format 'csv(time=1,id=2,size=3,header)'");
+}
+
+static bool read_header(struct reading *reading, struct csv *csv, struct error *err)
+{
     for (uint32_t c = 0; c < COLS; c++)
         csv->place[c] = FIELDS_MAX;
     if (is_data(csv))
-        return fail(err, STATUS_INPUT, "found numbers, expected the names of the columns: put a line \"%s\" above it",
-                    csv->field_count == 1   ? "block"
-                    : csv->field_count == 2 ? "block,bytes"
-                                            : "block,bytes,step,token");
+        return fail(err, STATUS_INPUT,
+                    "found numbers, expected the names of the columns: put a line \"%s\" above it, or say which column "
+                    "is which: --trace-format 'csv(id=1,size=2)'",
+                    csv->field_count == 1 ? "block" : "block,bytes,step,token");
     for (uint32_t i = 0; i < csv->field_count; i++) {
         uint32_t c = 0;
         while (c < COLS && strcmp(csv->fields[i], column_names[c]) != 0)
             c++;
         if (c == COLS)
-            return fail(err, STATUS_INPUT, "unknown column \"%.40s\"%s", csv->fields[i],
-                        suggest_text(csv->fields[i], column_names, COLS, near, sizeof near));
+            return fail_column(csv->fields[i], err);
         if (csv->place[c] != FIELDS_MAX)
             return fail(err, STATUS_INPUT, "two columns \"%s\"", column_names[c]);
         csv->place[c] = i;
@@ -254,7 +267,7 @@ static bool add_line(struct reading *reading, void *context, char *line, struct 
     struct csv_about about;
     if (line[strspn(line, " \t")] == '\0')
         return true;
-    if (!split_fields(line, csv->fields, FIELDS_MAX, &count, err))
+    if (!split_fields(line, ',', csv->fields, FIELDS_MAX, &count, err))
         return false;
     if (!csv->has_header) {
         csv->field_count = count;
@@ -276,7 +289,7 @@ static bool add_line(struct reading *reading, void *context, char *line, struct 
                          foresee_flag(reading->input->spec->foresee, model->blocks[block].kind), err);
 }
 
-bool csv_read(struct reading *reading, struct error *err)
+static bool read_named(struct reading *reading, struct error *err)
 {
     struct csv csv = {.blocks = {.given = reading->input->model}};
     if (csv.blocks.given == NULL) {
@@ -296,9 +309,22 @@ bool csv_read(struct reading *reading, struct error *err)
     return csv.blocks.own == NULL || model_finish(csv.blocks.own, err) || fail_in(err, "%s", reading->input->path);
 }
 
-bool csv_matches(const char *head, size_t size)
+bool csv_read(struct reading *reading, struct error *err)
 {
-    const size_t line = strcspn(head, "\r\n");
-    (void)size;
-    return memchr(head, ',', line) != NULL || (line == 5 && memcmp(head, "block", 5) == 0);
+    static const struct csv_columns id_and_size = {.id = 1, .size = 2, .delimiter = ','};
+    char text[HEAD_BYTES + 1];
+    struct trace_head head;
+    uint64_t line;
+    bool ended;
+    if (reading->columns != NULL)
+        return csv_columns_read(reading, reading->columns, err);
+    if (!reader_peek_head(reading->stream, text, &head, &line, &ended, err))
+        return false;
+    return csv_columns_plain(text) ? csv_columns_read(reading, &id_and_size, err) : read_named(reading, err);
+}
+
+bool csv_matches(const struct trace_head *head)
+{
+    const size_t line = strcspn(head->text, "\r\n");
+    return memchr(head->text, ',', line) != NULL || (line == 5 && memcmp(head->text, "block", 5) == 0);
 }

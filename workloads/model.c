@@ -25,6 +25,7 @@ void model_free(struct model *model)
     free(model->matters);
     free(model->names);
     free(model->name_slots);
+    free(model->keys);
     *model = (struct model){0};
 }
 
@@ -219,25 +220,34 @@ bool model_finish(struct model *model, struct error *err)
     return true;
 }
 
-block_id model_find(const void *context, const char *name)
+/* The block of a decimal id, or BLOCK_NONE. */
+static block_id find_id(const struct model *model, const char *text)
 {
-    const struct model *model = context;
-    if (model->name_slot_count == 0)
-        return BLOCK_NONE;
-    uint32_t slot = *name_slot(model, name);
-    if (slot != 0)
-        return slot - 1;
     uint64_t id = 0;
-    if (*name == '\0')
+    if (*text == '\0')
         return BLOCK_NONE;
-    for (; *name != '\0'; name++) {
-        if (*name < '0' || *name > '9')
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9')
             return BLOCK_NONE;
-        id = id * 10 + (uint64_t)(*name - '0');
+        id = id * 10 + (uint64_t)(*text - '0');
         if (id >= model->block_count)
             return BLOCK_NONE;
     }
     return (block_id)id;
+}
+
+block_id model_find(const void *context, const char *name)
+{
+    const struct model *model = context;
+    if (model->keys != NULL) {
+        const block_id block = model_numbered_find(model, name);
+        /* Where blocks have numbers, an id that is no such number would be another block than the one meant. */
+        return block != BLOCK_NONE || model->names == NULL ? block : find_id(model, name);
+    }
+    if (model->name_slot_count == 0)
+        return BLOCK_NONE;
+    const uint32_t slot = *name_slot(model, name);
+    return slot != 0 ? slot - 1 : find_id(model, name);
 }
 
 bool model_build(const struct model_spec *spec, struct model *model, struct error *err)

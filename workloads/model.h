@@ -48,6 +48,10 @@ struct shape {
 
 enum { MODEL_BLOCKS_MAX = 1 << 20 };
 
+/* Of a trace's own numbered blocks. Reading holds some 100 bytes of each at once, and a policy some 20 to 40: with
+ * 2^28 blocks that is more than a large workstation has, and every id still leaves room for the marks of a use. */
+enum { NUMBERED_BLOCKS_MAX = 1 << 28 };
+
 struct model {
     char name[128];
     char quant[32]; /* "q4_0", or "" where it is not known */
@@ -59,6 +63,7 @@ struct model {
     struct matter *matters;
     char *names;
     uint64_t names_bytes;
+    uint64_t *keys;              /* of a numbered model: see model_numbered; else NULL */
     uint64_t weights_bytes;      /* sum of all blocks */
     uint64_t file_bytes;         /* with headers and padding; weights_bytes for a list */
     uint64_t kv_bytes_per_token; /* KV cache in f16; 0 without a shape */
@@ -94,14 +99,32 @@ bool model_from_gguf(const char *path, struct model *model, struct error *err);
 
 void model_free(struct model *model);
 
+/* Not for a numbered model without names: see model_write_name. */
 static inline const char *model_block_name(const struct model *model, block_id b)
 {
-    return model->names + model->blocks[b].name;
+    must(model->names != NULL);
+    return model->names + (model->keys != NULL ? model->keys[b] : model->blocks[b].name);
 }
 
+/* The name of a block of any model: its name, or its number written into `text`. */
+enum { MODEL_NUMBER_TEXT = 24 };
+const char *model_write_name(const struct model *model, block_id b, char text[MODEL_NUMBER_TEXT]);
+
 /* The block of that name (or of that decimal id), else BLOCK_NONE. `model` is a const struct model *: fits policy_bind.
- */
+ * In a numbered model the number of a block is its name; looking for it passes over all blocks. */
 block_id model_find(const void *model, const char *name);
+
+/* A numbered model: blocks that a trace names and nothing is known of but their sizes, for replays of many millions of
+ * them. 24 bytes a block: policy_blocks and keys. It has no blocks, extents or matters, so the engine cannot run it.
+ *
+ * Takes over policy_blocks and keys (from malloc, of `count` blocks each, all sizes set) and names (or NULL): keys are
+ * the blocks' numbers, or with names their offsets in it. STATUS_INPUT when the sizes together exceed 2^63 bytes;
+ * then too all is the model's, and model_free frees it. */
+bool model_numbered(struct model *model, const char *name, struct policy_block *policy_blocks, uint64_t *keys,
+                    char *names, uint32_t count, struct error *err);
+
+/* For model_find: the block of a numbered model with that number or name, or BLOCK_NONE. */
+block_id model_numbered_find(const struct model *model, const char *name);
 
 /* Incremental construction, used by all builders and by trace readers that bring their own sizes.
  * model_start on a zeroed or uninitialised struct; then for each block model_add_block followed by model_add_extent and

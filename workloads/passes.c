@@ -32,12 +32,11 @@ bool passes_read(struct reading *reading, struct error *err)
     uint32_t tokens = 0;
     reading->builder->trace->counts_tokens = true;
     return reader_needs_model(reading, "passes", err) && reader_each_line(reading, add_line, &tokens, err) &&
-           reader_build_numbered(reading, err);
+           numbered_finish(reading, err);
 }
 
-bool passes_matches(const char *head, size_t size)
+bool passes_matches(const struct trace_head *head)
 {
-    (void)size;
-    const struct head_shape shape = reader_head_shape(head);
+    const struct head_shape shape = reader_head_shape(head->text);
     return shape.digits && shape.pairs;
 }

@@ -5,56 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/suggest.h"
-
-enum { SMALL_NUMBERS = 1 << 16 }; /* a table that a processor's second cache holds */
-
-bool reader_block_of_number(struct reading *reading, uint64_t number, block_id *block, struct error *err)
-{
-    const struct model *model = reading->input->model;
-    if (model != NULL) {
-        if (number >= model->block_count)
-            return fail(err, STATUS_INPUT, "block %" PRIu64 ": expected a block of the model \"%s\", 0 to %" PRIu32,
-                        number, model->name, model->block_count - 1);
-        *block = (block_id)number;
-        return true;
-    }
-    if (number < SMALL_NUMBERS && reading->small != NULL && reading->small[number] != 0) {
-        *block = reading->small[number] - 1;
-        return true;
-    }
-    if (reading->small == NULL) {
-        reading->small = calloc(SMALL_NUMBERS, sizeof *reading->small);
-        if (reading->small == NULL)
-            return fail(err, STATUS_IO, "out of memory: %d block ids", SMALL_NUMBERS);
-    }
-    if (!idmap_put(&reading->ids, number, block, err))
-        return false;
-    if (number < SMALL_NUMBERS)
-        reading->small[number] = *block + 1;
-    return true;
-}
-
-bool reader_build_numbered(struct reading *reading, struct error *err)
-{
-    if (reading->input->model != NULL) {
-        reading->has_bytes = true;
-        return true;
-    }
-    if (reading->ids.count == 0)
-        return fail(err, STATUS_INPUT, "%s: the trace is empty: it names no block", reading->input->path);
-    struct model *model = reading->own_model;
-    model_start(model, reader_file_name(reading->input->path), "");
-    reading->has_own_model = true;
-    for (uint32_t b = 0; b < reading->ids.count; b++) {
-        char name[24];
-        snprintf(name, sizeof name, "%" PRIu64, reading->ids.keys[b]);
-        if (!model_add_block(model, name, BLOCK_OTHER, -1, -1, err) || !model_add_extent(model, b, 1, err))
-            return false;
-    }
-    return model_finish(model, err);
-}
 
 bool reader_needs_model(const struct reading *reading, const char *format, struct error *err)
 {
@@ -102,7 +55,7 @@ const char *reader_file_name(const char *path)
 }
 
 /* A quoted field at *c, unquoted in place; *c ends behind the closing quote. */
-static bool cut_quoted(char **c, char **field, struct error *err)
+static bool cut_quoted(char **c, char delimiter, char **field, struct error *err)
 {
     char *read = *c + 1, *write = read;
     *field = read;
@@ -117,36 +70,38 @@ static bool cut_quoted(char **c, char **field, struct error *err)
         *write++ = *read;
     }
     *c = read + 1;
-    while (is_blank(**c))
+    while (is_blank(**c) && **c != delimiter)
         (*c)++;
-    if (**c != ',' && **c != '\0')
-        return fail(err, STATUS_INPUT, "found \"%.20s\" behind a field in quotes: expected a comma", *c);
+    if (**c != delimiter && **c != '\0')
+        return fail(err, STATUS_INPUT, "found \"%.20s\" behind a field in quotes: expected a %s", *c,
+                    delimiter == ',' ? "comma" : "delimiter");
     *write = '\0';
     return true;
 }
 
-bool split_fields(char *line, char *fields[], uint32_t max, uint32_t *count, struct error *err)
+bool split_fields(char *line, char delimiter, char *fields[], uint32_t max, uint32_t *count, struct error *err)
 {
     char *c = line;
     for (*count = 0;;) {
         if (*count == max)
             return fail(err, STATUS_INPUT, "more than %" PRIu32 " fields", max);
-        while (is_blank(*c))
+        while (is_blank(*c) && *c != delimiter)
             c++;
         char *end;
         if (*c == '"') {
-            if (!cut_quoted(&c, &fields[*count], err))
+            if (!cut_quoted(&c, delimiter, &fields[*count], err))
                 return false;
             end = c;
         } else {
             fields[*count] = c;
-            c += strcspn(c, ",");
+            while (*c != delimiter && *c != '\0')
+                c++;
             end = c;
             while (end > fields[*count] && is_blank(end[-1]))
                 end--;
         }
         (*count)++;
-        const bool last = *c == '\0'; /* before `end` is cut: it may be that comma */
+        const bool last = *c == '\0'; /* before `end` is cut: it may be that delimiter */
         *end = '\0';
         if (last)
             return true;
@@ -195,4 +150,18 @@ struct head_shape reader_head_shape(const char *head)
         c += *c == '\n';
     }
     return shape;
+}
+
+bool reader_path_ends(const char *path, const char *const names[])
+{
+    static const char *const packed[] = {".zst", ".zstd", ".gz", ""};
+    const size_t length = strlen(path);
+    for (; *names != NULL; names++)
+        for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+            const size_t tail = strlen(packed[i]), name = strlen(*names);
+            if (length > name + tail && strcasecmp(path + length - tail, packed[i]) == 0 &&
+                strncasecmp(path + length - tail - name, *names, name) == 0)
+                return true;
+        }
+    return false;
 }

@@ -250,7 +250,7 @@ static bool add_line(struct reading *reading, void *context, char *line, struct 
         return route->has_columns || read_comment(route, line + 1, err);
     if (line[strspn(line, " \t")] == '\0')
         return true;
-    if (!split_fields(line, fields, FIELDS_MAX, &count, err))
+    if (!split_fields(line, ',', fields, FIELDS_MAX, &count, err))
         return false;
     if (!route->has_columns)
         return read_columns(reading, route, fields, count, err);
@@ -355,8 +355,7 @@ bool route_read(struct reading *reading, struct error *err)
     return ok;
 }
 
-bool route_matches(const char *head, size_t size)
+bool route_matches(const struct trace_head *head)
 {
-    (void)size;
-    return strncmp(head, "# route_trace", 13) == 0;
+    return strncmp(head->text, "# route_trace", 13) == 0;
 }

@@ -60,7 +60,7 @@ static bool sum_token(struct trace *trace, const struct model *model, uint32_t s
                             trace->block_count - 1);
             if (trace->uses[u] & USE_AGAIN)
                 continue;
-            const uint64_t bytes = model->blocks[b].bytes;
+            const uint64_t bytes = model->policy_blocks[b].bytes;
             sums->accesses++;
             step_bytes += bytes; /* distinct blocks: at most model->weights_bytes, which fits */
             if (last_segment[b] != s + 1) {
@@ -120,4 +120,22 @@ bool trace_fill_sums(struct trace *trace, const struct model *model, struct erro
     const bool ok = add_segments(trace, model, last_segment, err);
     free(last_segment);
     return ok;
+}
+
+bool trace_fill_plain_sums(struct trace *trace, const struct model *model, uint64_t bytes, struct error *err)
+{
+    must(trace->segment_count == 1 && trace->segments[0].repeat == 1 && trace->use_count == trace->step_count);
+    if (bytes > INT64_MAX)
+        return too_much(err);
+    trace->block_count = model->block_count;
+    trace->access_count = trace->use_count;
+    trace->token_count = 1;
+    trace->accessed_bytes = bytes;
+    trace->step_uses_max = 1;
+    trace->step_bytes_max = 0;
+    for (uint32_t b = 0; b < model->block_count; b++)
+        if (model->policy_blocks[b].bytes > trace->step_bytes_max)
+            trace->step_bytes_max = model->policy_blocks[b].bytes;
+    trace->cycle_bytes = trace->working_set_bytes = model->weights_bytes;
+    return true;
 }

@@ -57,6 +57,7 @@ struct trace {
     struct segment *segments;
     bool counts_tokens; /* false: the trace marks no tokens; all of it is token 0 */
     uint64_t kv_bytes_per_token;
+    uint64_t resized_count; /* records of the file whose size is not that of their block, which is its first */
     /* Filled in by trace_finish: */
     uint64_t access_count; /* first uses, over all repetitions */
     uint64_t token_count;  /* over all segments */
@@ -76,7 +77,7 @@ static inline uint32_t trace_step_begin(const struct trace *trace, uint32_t step
 /* ---- Building ----
  * trace_start on any struct; add segments, steps and uses in order; trace_finish; on failure trace_abandon.
  * Every step has at least one use and belongs to a segment. All adders fail with STATUS_INPUT over 2^32-2 uses or steps
- * and for a block over MODEL_BLOCKS_MAX, STATUS_IO without memory. */
+ * and for a block over NUMBERED_BLOCKS_MAX, STATUS_IO without memory. */
 struct trace_builder {
     struct trace *trace;
     size_t uses_capacity, steps_capacity, works_capacity, terms_capacity, segments_capacity, work_steps_capacity;
@@ -84,6 +85,8 @@ struct trace_builder {
     bool plain_work;      /* every step so far has work 0 */
     uint32_t *seen;       /* for each block, the number of the last step that named it, from 1; 0: none */
     size_t seen_capacity; /* of `seen`, all initialised */
+    bool summed;          /* every use came by trace_add_plain_steps, every block of the model is used, and: */
+    uint64_t plain_bytes; /* the sum of the sizes of all uses; both are said by who adds them */
     uint32_t *work_slots; /* finds equal works: open addressing, 0 = empty, else index + 1 */
     size_t work_slot_count;
 };
@@ -100,6 +103,10 @@ bool trace_set_work(struct trace_builder *builder, uint32_t step, uint32_t work,
 
 /* Adds a use to the open step; `flags` is 0 or USE_UNSEEN; USE_AGAIN is set by the builder. */
 bool trace_add_use(struct trace_builder *builder, block_id block, uint32_t flags, struct error *err);
+
+/* Adds `count` >= 1 steps of one use each and work 0 to the open segment, all at once: the caller writes the uses
+ * (block and USE_UNSEEN) to *uses. Only in a trace whose steps so far have one use and work 0. */
+bool trace_add_plain_steps(struct trace_builder *builder, uint32_t count, uint32_t **uses, struct error *err);
 
 /* Adds a work, or finds an equal one: the works of a long trace are few. fixed_ns is -1 for a roofline. */
 bool trace_add_work(struct trace_builder *builder, int64_t fixed_ns, uint64_t bytes, uint64_t bytes_per_context,

@@ -147,8 +147,8 @@ bool trace_set_work(struct trace_builder *builder, uint32_t step, uint32_t work,
 
 static bool grow_seen(struct trace_builder *builder, block_id block, struct error *err)
 {
-    if (block >= MODEL_BLOCKS_MAX)
-        return fail(err, STATUS_INPUT, "more than %d blocks", MODEL_BLOCKS_MAX);
+    if (block >= NUMBERED_BLOCKS_MAX)
+        return fail(err, STATUS_INPUT, "more than %d blocks", NUMBERED_BLOCKS_MAX);
     const size_t before = builder->seen_capacity;
     if (!grow(&builder->seen, &builder->seen_capacity, (size_t)block + 1, sizeof *builder->seen, err))
         return false;
@@ -171,6 +171,22 @@ bool trace_add_use(struct trace_builder *builder, block_id block, uint32_t flags
     const uint32_t again = builder->seen[block] == trace->step_count ? USE_AGAIN : 0;
     builder->seen[block] = trace->step_count;
     trace->uses[trace->use_count++] = block | flags | again;
+    return true;
+}
+
+bool trace_add_plain_steps(struct trace_builder *builder, uint32_t count, uint32_t **uses, struct error *err)
+{
+    struct trace *trace = builder->trace;
+    must(trace->segment_count > 0 && count > 0 && builder->plain_steps && builder->plain_work &&
+         trace->use_count == trace->step_count);
+    if (count > COUNT_MAX - trace->use_count)
+        return fail(err, STATUS_INPUT, "more than %" PRIu32 " uses of blocks", COUNT_MAX);
+    if (!GROW(builder, uses, uses_capacity, (size_t)trace->use_count + count, err))
+        return false;
+    *uses = trace->uses + trace->use_count;
+    trace->use_count += count;
+    trace->step_count += count;
+    trace->segments[trace->segment_count - 1].step_count += count;
     return true;
 }
 
@@ -276,7 +292,8 @@ bool trace_finish(struct trace_builder *builder, const struct model *model, stru
         trace->step_first[trace->step_count] = trace->use_count;
         TRIM(builder, step_first, steps_capacity, (size_t)trace->step_count + 1);
     }
-    if (!trace_fill_sums(trace, model, err))
+    if (!(builder->summed ? trace_fill_plain_sums(trace, model, builder->plain_bytes, err)
+                          : trace_fill_sums(trace, model, err)))
         return false;
     trace->kv_bytes_per_token = trace->counts_tokens ? model->kv_bytes_per_token : 0;
     TRIM(builder, uses, uses_capacity, trace->use_count);

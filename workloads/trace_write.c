@@ -64,11 +64,12 @@ static void write_step(struct writer *w, const struct segment *segment, uint32_t
     const uint32_t begin = trace_step_begin(trace, step), end = trace_step_begin(trace, step + 1);
     for (uint32_t u = begin; u < end; u++) {
         const block_id b = trace->uses[u] & USE_BLOCK;
-        const struct block *block = &w->model->blocks[b];
+        const struct policy_block *block = &w->model->policy_blocks[b];
+        char number[MODEL_NUMBER_TEXT];
         fprintf(w->file, "%" PRIu64 ",", w->step);
         if (trace->counts_tokens)
             fprintf(w->file, "%" PRIu32 ",%s,", token, phase_names[segment->phase]);
-        write_text(w->file, model_block_name(w->model, b));
+        write_text(w->file, model_write_name(w->model, b, number));
         fprintf(w->file, ",%" PRIu64 ",%" PRId32 ",%s", block->bytes, block->layer, block_kind_names[block->kind]);
         if (w->has_times) {
             fputc(',', w->file);

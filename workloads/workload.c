@@ -5,103 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "workloads/reader.h"
 #include "workloads/work.h"
-
-/* In the order in which they are asked whether a file is theirs. */
-static const struct trace_reader readers[] = {
-    {"route", "which experts each token chose in each layer", route_matches, route_read},
-    {"csv", "columns by name: block, bytes, step, token, phase, compute_ns, layer, kind", csv_matches, csv_read},
-    {"passes", "a token a line: the decimal ids of its blocks in order, each a step", passes_matches, passes_read},
-    {"ids", "one decimal block id a line, each a step", ids_matches, ids_read},
-};
-enum { READERS = sizeof readers / sizeof readers[0], HEAD_BYTES = 4096, LOOK_BYTES = 1 << 20 };
-
-const struct trace_reader *trace_readers(size_t *count)
-{
-    *count = READERS;
-    return readers;
-}
-
-static bool reader_by_name(const char *name, const struct trace_reader **reader, struct error *err)
-{
-    const char *names[READERS + 1] = {"auto"};
-    char near[256];
-    for (size_t i = 0; i < READERS; i++) {
-        names[i + 1] = readers[i].name;
-        if (strcmp(name, readers[i].name) == 0) {
-            *reader = &readers[i];
-            return true;
-        }
-    }
-    return fail(err, STATUS_USAGE, "unknown trace format \"%.40s\"%s", name,
-                suggest_text(name, names, READERS + 1, near, sizeof near));
-}
-
-/* Whether text has more than blanks and "*", and where the first such line begins and what its number is. */
-static bool find_content(const char *text, size_t size, size_t *begin, uint64_t *line)
-{
-    *begin = 0;
-    *line = 1;
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] == '\n') {
-            *begin = i + 1;
-            ++*line;
-        } else if (!is_blank(text[i]) && text[i] != '\r' && text[i] != '*') {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The first bytes of a stream that tell its format: from the first line with content, without a BOM, NUL-terminated.
- * *size is 0 where there is no content as far as we look; *ended tells whether that is the end. */
-static bool read_head(struct stream *stream, char head[HEAD_BYTES + 1], size_t *size, uint64_t *line, bool *ended,
-                      struct error *err)
-{
-    for (size_t wanted = HEAD_BYTES;; wanted *= 2) {
-        const char *data;
-        size_t begin;
-        if (!stream_peek(stream, wanted, &data, size, err))
-            return false;
-        *ended = *size < wanted;
-        const size_t mark = *size >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-        const bool found = find_content(data + mark, *size - mark, &begin, line);
-        *size = found ? *size - mark - begin : 0;
-        if ((found && *size >= HEAD_BYTES) || *ended || wanted >= LOOK_BYTES) {
-            *size = *size < HEAD_BYTES ? *size : HEAD_BYTES;
-            memcpy(head, data + mark + begin, *size);
-            head[*size] = '\0';
-            return true;
-        }
-    }
-}
-
-static bool reader_by_content(struct stream *stream, const struct trace_reader **reader, struct error *err)
-{
-    char head[HEAD_BYTES + 1];
-    size_t size;
-    uint64_t line;
-    bool ended;
-    if (!read_head(stream, head, &size, &line, &ended, err))
-        return false;
-    if (size == 0 && !ended) /* only ids have such separators */
-        return reader_by_name("ids", reader, err);
-    if (size == 0)
-        return fail(err, STATUS_INPUT, "%s: the trace is empty: it names no block", stream_path(stream));
-    for (size_t i = 0; i < READERS; i++)
-        if (readers[i].matches(head, size)) {
-            *reader = &readers[i];
-            return true;
-        }
-    const char *text = head + strspn(head, " \t\r*");
-    head[(text - head) + (ptrdiff_t)strcspn(text, "\r\n")] = '\0';
-    return fail(err, STATUS_INPUT,
-                "%s:%" PRIu64 ": \"%.40s\" begins no known format: expected a block id (ids), ids with blanks between "
-                "(passes), names of columns with \"block\" (csv) or \"# route_trace v1\" (route)",
-                stream_path(stream), line, text);
-}
 
 /* What the config says alone is not a fault of an input. */
 static bool blame_config(struct error *err)
@@ -130,27 +35,31 @@ static bool finish_reading(struct reading *reading, struct error *err)
                                      .prompt_ns = spec->prompt_compute_ns,
                                      .token_ns = spec->compute_per_token_ns,
                                      .has_bytes = reading->has_bytes};
-    if (work_attach(reading->builder, model, &times, err) && trace_finish(reading->builder, model, err))
+    /* A replay of plain steps has no time that their work could take. */
+    const bool timeless = reading->input->sparse_ids && reading->builder->summed;
+    if ((timeless || work_attach(reading->builder, model, &times, err)) && trace_finish(reading->builder, model, err))
         return true;
     if (reading->input->model != NULL) /* sums of its sizes */
         (void)blame_config(err);
     return fail_in(err, "%s", place);
 }
 
-/* Reads a stream with a reader, or where they are NULL the sequence of the spec. */
-static bool read_with(const struct trace_reader *reader, struct stream *stream, const struct reader_input *input,
+/* Reads a stream with the format's reader, or where they are NULL the sequence of the spec. */
+static bool read_with(const struct trace_format *format, struct stream *stream, const struct reader_input *input,
                       struct trace *trace, struct model *own_model, bool *has_own_model, bool *has_bytes,
                       struct error *err)
 {
     struct trace_builder builder;
     struct reading reading = {.input = input, .stream = stream, .builder = &builder, .own_model = own_model};
+    const struct trace_reader *reader = format != NULL ? format->reader : NULL;
+    if (format != NULL && format->has_columns)
+        reading.columns = &format->columns;
     const char *name = reader != NULL ? reader_file_name(input->path) : "sequence";
     const bool ok =
         trace_start(&builder, trace, name, err) &&
         (reader != NULL ? reader->read(&reading, err) : sequence_read(&reading, input->spec->sequence, err)) &&
         finish_reading(&reading, err);
-    idmap_free(&reading.ids);
-    free(reading.small);
+    numbered_free(&reading.numbered);
     free(reading.step_ns);
     if (ok) {
         *has_own_model = reading.has_own_model;
@@ -167,14 +76,13 @@ static bool read_with(const struct trace_reader *reader, struct stream *stream, 
 static bool read_file(const char *path, const char *format, struct reader_input *input, struct trace *trace,
                       struct model *own_model, bool *has_own_model, bool *has_bytes, struct error *err)
 {
-    const bool by_content = format == NULL || strcmp(format, "auto") == 0;
-    const struct trace_reader *reader;
+    struct trace_format known;
     struct stream *stream;
-    if ((!by_content && !reader_by_name(format, &reader, err)) || !stream_open(path, &stream, err))
+    if (!trace_format_parse(format, &known, err) || !stream_open(path, &stream, err))
         return false;
     input->path = stream_path(stream);
-    const bool ok = (!by_content || reader_by_content(stream, &reader, err)) &&
-                    read_with(reader, stream, input, trace, own_model, has_own_model, has_bytes, err);
+    const bool ok = (known.reader != NULL || reader_by_content(stream, &known.reader, err)) &&
+                    read_with(&known, stream, input, trace, own_model, has_own_model, has_bytes, err);
     stream_close(stream);
     return ok;
 }

@@ -1,13 +1,13 @@
 /* From a [workload] section to a trace.
  *
- * One file a generator (dense.c, moe.c) and one a reader (ids.c, csv.c, route.c, passes.c, sequence.c); a reader is
- * added by one file and one line in readers[]. Readers take text from strangers: every number is bounded, every error
- * has file:line. */
+ * One file a generator (dense.c, moe.c) and one a reader (ids.c, csv.c, route.c, passes.c, arc.c, oracle_general.c,
+ * sequence.c); a reader is added by one file and one line in the table of formats.c. Readers take text from strangers:
+ * every number is bounded, every error has file:line. */
 #ifndef POCKETLOAD_WORKLOADS_WORKLOAD_H
 #define POCKETLOAD_WORKLOADS_WORKLOAD_H
 
 #include "base/files.h"
-#include "base/idmap.h"
+#include "workloads/numbered.h"
 #include "workloads/trace.h"
 
 enum workload_kind { WORKLOAD_DENSE, WORKLOAD_MOE, WORKLOAD_TRACE };
@@ -19,7 +19,7 @@ struct workload_spec {
     uint64_t seed;
     const char *trace;            /* a file, kind = trace; or: */
     const char *sequence;         /* "embed layer1 layer2": block names or ids, each a step, all one token */
-    const char *format;           /* NULL or "auto": by content */
+    const char *format;           /* NULL or "auto": by content; else a name, csv also with its columns: trace_format */
     uint64_t zipf_ppm;            /* moe: popularity of the r-th expert of a layer is r^-zipf; 0: uniform */
     uint32_t sticky_ppm;          /* moe: chance that a token takes an expert of the token before again */
     uint32_t top_k;               /* 0: the model's experts_used */
@@ -61,23 +61,50 @@ struct reading {
     struct trace_builder *builder;
     struct model *own_model; /* set has_own_model as soon as it is started */
     bool has_own_model;
-    bool has_bytes;   /* sizes are real: those of a model, or of the file */
-    uint32_t *small;  /* of reader_block_of_number: block + 1 of small numbers, without looking into ids; or NULL */
-    struct idmap ids; /* of reader_block_of_number */
+    bool has_bytes; /* sizes are real: those of a model, or of the file */
+    struct numbered numbered;
+    const struct csv_columns *columns; /* of csv, where the user gave them; else NULL */
     int64_t *step_ns; /* from malloc: the measured time of each step, -1 where there is none; or NULL */
     size_t step_ns_capacity;
 };
 
+/* Where the fields of a csv file without names for its columns are: see csv_columns.h. */
+enum id_kind { ID_AUTO, ID_NUMBER, ID_TEXT };
+struct csv_columns {
+    uint32_t time, id, size; /* from 1; 0: there is none. The time is not used */
+    char delimiter;
+    bool has_header;      /* the first line is skipped */
+    enum id_kind id_kind; /* auto: as the first id is */
+};
+
+/* What tells a format. */
+struct trace_head {
+    const char *path;
+    const unsigned char *raw; /* the first bytes of the (decompressed) file */
+    size_t raw_size;
+    const char *text; /* from its first line that has more than blanks and "*", NUL-terminated */
+    size_t text_size;
+};
+
 struct trace_reader {
     const char *name, *summary;
-    /* True when the first bytes of the (decompressed) file, from its first line that has more than blanks and "*",
-     * NUL-terminated, look like this format. Asked in the order of readers[]. */
-    bool (*matches)(const char *head, size_t size);
+    /* True when a file looks like this format. Asked in the order of the table. */
+    bool (*matches)(const struct trace_head *head);
     /* Fails with file:line in front. */
     bool (*read)(struct reading *reading, struct error *err);
+    bool binary; /* asked about files that are no text, others about those that are */
 };
 /* In the order of their detection. */
 const struct trace_reader *trace_readers(size_t *count);
+
+/* A format as a user writes it: a name of the table, "auto", or "csv(time=1,id=2,size=3,delimiter=;,header)". */
+struct trace_format {
+    const struct trace_reader *reader; /* NULL: auto */
+    bool has_columns;
+    struct csv_columns columns;
+};
+/* text may be NULL: auto. STATUS_USAGE, with the nearest spelling. */
+bool trace_format_parse(const char *text, struct trace_format *format, struct error *err);
 
 /* ---- Generators ---- */
 bool workload_dense(const struct workload_spec *spec, const struct model *model, struct trace *trace,

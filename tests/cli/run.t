@@ -274,7 +274,8 @@ bad 1 'long: run 1 \(lru\): took longer than 300ms' 'a run that takes too long i
     run "$scratch/endless.ini" --set policy.name=lru --db none --timeout 300ms
 run "$scratch/endless.ini" --set 'workload.output_tokens=400000,10' --set policy.name=lru --db none --timeout 300ms --jobs 1 \
     --format csv >"$scratch/limited.csv" 2>"$scratch/limited.err"
-is 'of that run alone' "$? $(wc -l <"$scratch/limited.csv") $(wc -l <"$scratch/limited.err")" '1 2 1'
+is 'of that run alone' \
+    "$? $(wc -l <"$scratch/limited.csv") $(wc -l <"$scratch/limited.err") $(grep -c 'failed,took longer than 300ms' "$scratch/limited.csv")" '1 3 1 1'
 
 # ---- Defaults ----
 ln -s "$PWD/configs" "$scratch/configs"

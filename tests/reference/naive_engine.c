@@ -23,29 +23,39 @@ static bool all_there(const struct naive_twin *twin)
     return true;
 }
 
+static void plan_block(struct naive_twin *twin, block_id b)
+{
+    bool fresh = twin->blocks[b].where == NAIVE_ABSENT;
+    for (uint32_t k = 0; k < twin->plan_count; k++)
+        fresh &= twin->plan[k] != b;
+    if (fresh) {
+        naive_log(twin, "planned", b, 0);
+        twin->plan[twin->plan_count++] = b;
+    }
+}
+
 void naive_plan(struct naive_twin *twin)
 {
     const struct trace *trace = twin->spec->trace;
     if (twin->over || !twin->looked_up || twin->planned || !all_there(twin))
         return;
     twin->planned = true;
-    if (twin->choice->depth == 0 || twin->spec->loader.overlap == OVERLAP_NONE ||
+    if (twin->choice->prefetch == NAIVE_FETCH_NONE || twin->spec->loader.overlap == OVERLAP_NONE ||
         twin->spec->loader.mode == LOADER_READ)
         return;
     twin->plan_count = 0;
+    if (twin->choice->prefetch == NAIVE_FETCH_FOLLOWER) {
+        for (uint32_t i = 0; i < twin->step_block_count; i++)
+            plan_block(twin, (twin->step_blocks[i] + 1) % trace->block_count);
+        return;
+    }
     block_id *named = calloc(trace->block_count, sizeof *named);
     must(named != NULL);
+    bool foreseen = twin->choice->prefetch == NAIVE_FETCH_NEXT;
     for (uint32_t d = 1; d <= twin->choice->depth && twin->flat_at + d < twin->flat_count; d++) {
-        uint32_t count = naive_step_blocks(trace, twin->flat[twin->flat_at + d], true, named);
-        for (uint32_t i = 0; i < count; i++) {
-            bool fresh = twin->blocks[named[i]].where == NAIVE_ABSENT;
-            for (uint32_t k = 0; k < twin->plan_count; k++)
-                fresh &= twin->plan[k] != named[i];
-            if (fresh) {
-                naive_log(twin, "planned", named[i], d);
-                twin->plan[twin->plan_count++] = named[i];
-            }
-        }
+        uint32_t count = naive_step_blocks(trace, twin->flat[twin->flat_at + d], foreseen, named);
+        for (uint32_t i = 0; i < count; i++)
+            plan_block(twin, named[i]);
     }
     free(named);
 }
@@ -108,18 +118,17 @@ static int64_t compute_ns(const struct naive_twin *twin, uint32_t step, uint64_t
 static bool make_room(struct naive_twin *twin, block_id b)
 {
     uint64_t bytes = twin->spec->model->blocks[b].bytes;
-    if (bytes > twin->budget - twin->pinned)
+    if (bytes > twin->budget - twin->pinned || !naive_order_admits(&twin->order, b))
         return false;
     if (twin->spec->loader.evict_when == EVICT_AFTER_STEP)
         return true;
     while (twin->held + bytes > twin->budget) {
         if (naive_evict(twin, false))
             continue;
-        bool undemanded = false;
-        for (block_id p = 0; p < twin->spec->model->block_count; p++)
-            undemanded |= twin->blocks[p].where == NAIVE_LOADING && !twin->blocks[p].demanded;
-        if (!undemanded)
+        if (!naive_drop(twin, bytes))
             return false;
+        if (twin->held + bytes <= twin->budget)
+            break;
         if (!twin->waits_for_room) {
             naive_log(twin, "waits for room", b, 0);
             twin->waits_for_room = true;
@@ -133,16 +142,30 @@ static bool make_room(struct naive_twin *twin, block_id b)
     return true;
 }
 
+/* A pinned block is no policy's. */
+static void tell_hit(struct naive_twin *twin, block_id b)
+{
+    if (twin->blocks[b].pinned || twin->spec->loader.mode == LOADER_READ)
+        return;
+    naive_order_hit(&twin->order, b);
+    naive_release(twin);
+}
+
 static void access_block(struct naive_twin *twin, block_id b, struct token_numbers *token)
 {
     struct run_numbers *numbers = &twin->result->numbers;
     struct naive_block *block = &twin->blocks[b];
     uint64_t bytes = twin->spec->model->blocks[b].bytes;
     numbers->accesses++;
+    naive_order_access(&twin->order);
     token->accesses++;
     twin->result->blocks[b].accesses++;
     numbers->bytes_accessed += bytes;
     token->bytes_accessed += bytes;
+    if (block->unused && block->where == NAIVE_RESIDENT)
+        numbers->bytes_prefetch_useful += block->read_of_load;
+    if (block->unused && block->where == NAIVE_LOADING)
+        numbers->bytes_prefetch_late += block->read_of_load;
     block->unused = false;
     if (block->where == NAIVE_RESIDENT) {
         naive_log(twin, "hit", b, 0);
@@ -150,15 +173,16 @@ static void access_block(struct naive_twin *twin, block_id b, struct token_numbe
         token->hits++;
         twin->result->blocks[b].hits++;
         numbers->bytes_hit += bytes;
-        naive_order_hit(&twin->order, b);
+        tell_hit(twin, b);
     } else if (block->where == NAIVE_LOADING) {
         naive_log(twin, "delayed hit", b, 0);
         numbers->delayed_hits++;
         naive_promote(twin, b);
-        naive_order_hit(&twin->order, b);
+        tell_hit(twin, b);
     } else {
         naive_log(twin, "miss", b, 0);
         numbers->misses++;
+        naive_release(twin);
         bool room = make_room(twin, b);
         twin->waits_for_room = false;
         if (room) {
@@ -178,6 +202,8 @@ static void access_block(struct naive_twin *twin, block_id b, struct token_numbe
             return;
         }
         naive_demand(twin, b);
+        if (room)
+            naive_release(twin);
     }
 }
 
@@ -235,6 +261,7 @@ static void run_step(struct naive_twin *twin, uint32_t step, uint64_t context, s
     naive_log(twin, "step", BLOCK_NONE, step);
     twin->step_block_count = naive_step_blocks(trace, step, false, twin->step_blocks);
     twin->looked_up = twin->planned = false;
+    naive_delay_step(twin);
     for (uint32_t i = 0; i < twin->step_block_count; i++)
         twin->blocks[twin->step_blocks[i]].in_use = true;
 
@@ -248,9 +275,10 @@ static void run_step(struct naive_twin *twin, uint32_t step, uint64_t context, s
         if (!again)
             access_block(twin, b, token);
         else if (!twin->blocks[b].streamed)
-            naive_order_hit(&twin->order, b);
+            tell_hit(twin, b);
     }
     twin->looked_up = true;
+    naive_delay_looked_up(twin);
     naive_plan(twin);
     naive_issue(twin);
     if (twin->spec->loader.overlap == OVERLAP_BLOCKS) {
@@ -355,7 +383,7 @@ static void begin(struct naive_twin *twin)
     twin->plan = calloc(n, sizeof *twin->plan);
     twin->step_blocks = calloc(n, sizeof *twin->step_blocks);
     must(twin->blocks && twin->commands && twin->demands && twin->plan && twin->step_blocks);
-    naive_order_start(&twin->order, twin->choice->evict, n);
+    naive_order_start(&twin->order, twin->choice, model, trace);
     naive_flash_start(&twin->flash, &twin->spec->device.flash);
     naive_cut(twin);
     twin->flat = naive_flatten(trace, &twin->flat_count);
@@ -402,9 +430,16 @@ static void end(struct naive_twin *twin)
 }
 
 void naive_run(const struct run_spec *spec, const struct naive_choice *choice, struct arena *arena, FILE *log,
-               struct run_result *result)
+               struct naive_delays *delays, struct run_result *result)
 {
-    struct naive_twin twin = {.spec = spec, .choice = choice, .arena = arena, .log = log, .result = result};
+    struct naive_shadow shadow = {.follows = false, .lone = BLOCK_NONE};
+    struct naive_twin twin = {.spec = spec,
+                              .choice = choice,
+                              .arena = arena,
+                              .log = log,
+                              .delays = delays,
+                              .shadow = &shadow,
+                              .result = result};
     twin.budget = spec->loader.mode == LOADER_CHUNKED ? spec->loader.budget_bytes : UINT64_MAX;
     twin.phase = PHASE_LOAD;
     begin(&twin);

@@ -10,9 +10,19 @@
 #include "sim/engine.h"
 #include "tests/reference/naive_policy.h"
 
+/* What prefetches cost demands: reads that steps demand, compared with the same reads on a device that does nothing
+ * else (docs/models.md, section 4). Only while the device's rates do not change. */
+struct naive_delays {
+    uint64_t reads;                   /* compared */
+    uint64_t delayed;                 /* of these, done later than on the idle device */
+    uint64_t too_late;                /* of these, by more than a command's time */
+    uint64_t promoted;                /* compared too: alone, with a prefetch's command in flight */
+    uint64_t dropped, dropped_moving; /* prefetches that gave way, and of these, with a command in flight */
+};
+
 /* Runs a valid spec, with `choice` in place of its policies. The arrays of the result live in the arena. `log` (may be
- * NULL) gets a line for everything that happens. */
+ * NULL) gets a line for everything that happens. `delays` are added to. */
 void naive_run(const struct run_spec *spec, const struct naive_choice *choice, struct arena *arena, FILE *log,
-               struct run_result *result);
+               struct naive_delays *delays, struct run_result *result);
 
 #endif

@@ -1,4 +1,4 @@
-/* The naive engine's loads: reads, lanes, prefetches and evictions (docs/models.md, sections 4 and 5). */
+/* The naive engine's loads: reads, lanes and prefetches (docs/models.md, section 4). */
 #include <stdlib.h>
 
 #include "tests/reference/naive_state.h"
@@ -70,31 +70,15 @@ void naive_demand(struct naive_twin *twin, block_id b)
 void naive_promote(struct naive_twin *twin, block_id b)
 {
     naive_log(twin, "promote", b, 0);
+    naive_delay_promote(twin, b);
     twin->blocks[b].demanded = true;
-    twin->demands[twin->demand_count++] = b;
-}
-
-bool naive_evict(struct naive_twin *twin, bool for_prefetch)
-{
-    for (uint32_t i = 0; i < twin->order.count; i++) {
-        block_id b = twin->order.blocks[i];
-        struct naive_block *block = &twin->blocks[b];
-        if (block->where != NAIVE_RESIDENT || block->pinned || block->in_use || (for_prefetch && block->unused))
-            continue;
-        naive_log(twin, "evict", b, 0);
-        naive_order_remove(&twin->order, b);
-        block->where = NAIVE_ABSENT;
-        if (block->unused)
-            twin->result->numbers.bytes_prefetch_wasted += block->read_of_load;
-        block->unused = false;
-        block->demanded = false;
-        twin->held -= twin->spec->model->blocks[b].bytes;
-        naive_memory(twin, MEMORY_WEIGHTS, twin->held);
-        twin->result->numbers.evictions++;
-        twin->result->blocks[b].evictions++;
-        return true;
+    for (uint32_t i = 0; i < twin->command_count; i++) {
+        struct naive_command *command = &twin->commands[i];
+        if (command->block == b && command->drop == 0)
+            command->rest_due =
+                twin->blocks[b].reads[command->read].issued < twin->blocks[b].reads[command->read].bytes;
     }
-    return false;
+    twin->demands[twin->demand_count++] = b;
 }
 
 /* ---- Commands ---- */
@@ -107,13 +91,42 @@ static uint32_t prefetch_commands(const struct naive_twin *twin)
     return count;
 }
 
+/* The largest prefetch command, and how many may be in flight. */
+static void prefetch_limits(const struct naive_twin *twin, uint64_t *piece, uint32_t *most)
+{
+    const struct loader *loader = &twin->spec->loader;
+    uint32_t lanes = loader->prefetch_lanes, queue = twin->spec->device.flash.queue_depth;
+    uint64_t align = loader->align_bytes, whole = twin->spec->device.flash.command_bytes / align;
+    if (lanes > queue)
+        lanes = queue;
+    if (whole == 0)
+        whole = 1;
+    /* In units of the alignment: equal parts, each at least one. */
+    uint64_t part = whole / lanes > 0 ? whole / lanes : 1;
+    *piece = part * align;
+    *most = lanes;
+    while (*most * part > whole)
+        (*most)--;
+}
+
+static uint64_t piece_of(const struct naive_twin *twin, uint64_t bytes)
+{
+    uint64_t piece;
+    uint32_t most;
+    prefetch_limits(twin, &piece, &most);
+    return bytes < piece ? bytes : piece;
+}
+
 static void issue(struct naive_twin *twin, block_id b, uint32_t r, uint64_t bytes, bool prefetch)
 {
     struct naive_block *block = &twin->blocks[b];
     struct naive_read *read = &block->reads[r];
     int64_t done = naive_flash_issue(&twin->flash, twin->now_ns, read->issued, bytes);
     naive_log(twin, prefetch ? "issue prefetch" : "issue", b, bytes);
-    twin->commands[twin->command_count++] = (struct naive_command){done, twin->next_order++, b, r, bytes, prefetch};
+    if (!prefetch)
+        naive_delay_issue(twin, read->issued, bytes, done);
+    twin->commands[twin->command_count++] = (struct naive_command){
+        .done_ns = done, .order = twin->next_order++, .block = b, .read = r, .bytes = bytes, .prefetch = prefetch};
     read->issued += bytes;
     read->suspended = false;
     block->read_of_load += bytes;
@@ -144,8 +157,7 @@ static bool issue_suspended(struct naive_twin *twin, bool demanded)
         return false;
     const struct naive_read *read = &twin->blocks[oldest].reads[oldest_read];
     uint64_t left = read->bytes - read->issued;
-    uint64_t command = twin->spec->device.flash.command_bytes;
-    issue(twin, oldest, oldest_read, demanded || left < command ? left : command, !demanded);
+    issue(twin, oldest, oldest_read, demanded ? left : piece_of(twin, left), !demanded);
     return true;
 }
 
@@ -187,8 +199,7 @@ static bool issue_prefetch(struct naive_twin *twin)
     if (first == BLOCK_NONE)
         return false;
     uint32_t r = first_read_not_begun(&twin->blocks[first]);
-    uint64_t bytes = twin->blocks[first].reads[r].bytes, command = twin->spec->device.flash.command_bytes;
-    issue(twin, first, r, bytes < command ? bytes : command, true);
+    issue(twin, first, r, piece_of(twin, twin->blocks[first].reads[r].bytes), true);
     return true;
 }
 
@@ -201,7 +212,8 @@ static bool begin_prefetch(struct naive_twin *twin)
         for (uint32_t i = 0; i < twin->plan_count; i++)
             twin->plan[i] = twin->plan[i + 1];
         uint64_t bytes = twin->spec->model->blocks[b].bytes;
-        if (twin->blocks[b].where != NAIVE_ABSENT || twin->blocks[b].streamed || bytes > twin->budget - twin->pinned)
+        if (twin->blocks[b].where != NAIVE_ABSENT || twin->blocks[b].streamed || bytes > twin->budget - twin->pinned ||
+            !naive_order_admits(&twin->order, b))
             continue;
         while (twin->held + bytes > twin->budget) {
             if (!naive_evict(twin, true)) {
@@ -219,9 +231,21 @@ static bool begin_prefetch(struct naive_twin *twin)
         twin->blocks[b].unused = true;
         twin->blocks[b].demanded = false;
         twin->blocks[b].begun_order = twin->next_order++;
+        naive_release(twin);
         return true;
     }
     return false;
+}
+
+static bool may_prefetch(const struct naive_twin *twin)
+{
+    uint64_t piece;
+    uint32_t most;
+    prefetch_limits(twin, &piece, &most);
+    for (uint32_t i = 0; i < twin->command_count; i++)
+        if (twin->commands[i].rest_due)
+            return false;
+    return !twin->waits_for_room && prefetch_commands(twin) < most;
 }
 
 void naive_issue(struct naive_twin *twin)
@@ -231,11 +255,11 @@ void naive_issue(struct naive_twin *twin)
     while (!twin->over && twin->command_count < most) {
         if (issue_suspended(twin, true) || issue_demand(twin))
             continue;
-        if (prefetch_commands(twin) >= twin->spec->loader.prefetch_lanes)
+        if (!may_prefetch(twin))
             break;
         if (issue_suspended(twin, false) || issue_prefetch(twin))
             continue;
-        if (twin->waits_for_room || !begin_prefetch(twin))
+        if (!begin_prefetch(twin))
             break;
     }
     naive_note(twin);
@@ -253,23 +277,32 @@ uint32_t naive_first_command(const struct naive_twin *twin)
     return first;
 }
 
-void naive_complete(struct naive_twin *twin, uint32_t command)
+static void read_on(struct naive_twin *twin, const struct naive_command *done)
 {
-    struct naive_command done = twin->commands[command];
-    twin->commands[command] = twin->commands[--twin->command_count];
-    struct naive_block *block = &twin->blocks[done.block];
-    struct naive_read *read = &block->reads[done.read];
-    naive_log(twin, "done", done.block, done.bytes);
-    read->moved += done.bytes;
+    struct naive_block *block = &twin->blocks[done->block];
+    struct naive_read *read = &block->reads[done->read];
+    read->moved += done->bytes;
     if (read->moved < read->bytes) {
         read->suspended = true;
         read->suspended_order = twin->next_order++;
     }
     if (block->where == NAIVE_LOADING && reads_done(block)) {
-        naive_log(twin, "resident", done.block, 0);
+        naive_log(twin, "resident", done->block, 0);
         block->where = NAIVE_RESIDENT;
-        twin->in_flight_bytes -= twin->spec->model->blocks[done.block].bytes;
+        twin->in_flight_bytes -= twin->spec->model->blocks[done->block].bytes;
+        naive_delay_arrive(twin, done->block);
     }
+}
+
+void naive_complete(struct naive_twin *twin, uint32_t command)
+{
+    struct naive_command done = twin->commands[command];
+    twin->commands[command] = twin->commands[--twin->command_count];
+    naive_log(twin, done.drop ? "done, dropped" : "done", done.block, done.bytes);
+    if (done.drop)
+        naive_dropped_done(twin, &done);
+    else
+        read_on(twin, &done);
     naive_plan(twin);
     naive_issue(twin);
 }

@@ -7,16 +7,34 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-void naive_order_start(struct naive_order *order, enum naive_evict evict, uint32_t block_count)
+static block_id *all_accesses(const struct trace *trace)
 {
-    *order = (struct naive_order){.evict = evict, .blocks = calloc(block_count, sizeof *order->blocks)};
+    uint64_t steps, count = 0;
+    uint32_t *flat = naive_flatten(trace, &steps);
+    block_id *all = calloc(steps * trace->step_uses_max + 1, sizeof *all);
+    must(all != NULL);
+    for (uint64_t i = 0; i < steps; i++)
+        count += naive_step_blocks(trace, flat[i], false, all + count);
+    free(flat);
+    return all;
+}
+
+void naive_order_start(struct naive_order *order, const struct naive_choice *choice, const struct model *model,
+                       const struct trace *trace)
+{
+    *order = (struct naive_order){.choice = choice,
+                                  .model = model,
+                                  .blocks = calloc(model->block_count, sizeof *order->blocks),
+                                  .accesses = all_accesses(trace),
+                                  .access_count = trace->access_count};
     must(order->blocks != NULL);
 }
 
 void naive_order_free(struct naive_order *order)
 {
     free(order->blocks);
-    order->blocks = NULL;
+    free(order->accesses);
+    *order = (struct naive_order){0};
 }
 
 void naive_order_insert(struct naive_order *order, block_id b)
@@ -36,7 +54,7 @@ void naive_order_remove(struct naive_order *order, block_id b)
 
 void naive_order_hit(struct naive_order *order, block_id b)
 {
-    if (order->evict == NAIVE_FIFO)
+    if (order->choice->evict == NAIVE_FIFO)
         return;
     for (uint32_t i = 0; i < order->count; i++) {
         if (order->blocks[i] == b) { /* a pinned block is in no list */
@@ -45,6 +63,54 @@ void naive_order_hit(struct naive_order *order, block_id b)
             return;
         }
     }
+}
+
+void naive_order_access(struct naive_order *order)
+{
+    order->told++;
+}
+
+/* The number of the next access to b that is not told yet; UINT64_MAX: none. */
+static uint64_t next_use(const struct naive_order *order, block_id b)
+{
+    for (uint64_t i = order->told; i < order->access_count; i++)
+        if (order->accesses[i] == b)
+            return i;
+    return UINT64_MAX;
+}
+
+block_id naive_order_victim(const struct naive_order *order, naive_may_evict *may, const void *context)
+{
+    block_id best = BLOCK_NONE;
+    for (uint32_t i = 0; i < order->count; i++) {
+        block_id b = order->blocks[i];
+        if (!may(context, b))
+            continue;
+        if (order->choice->evict != NAIVE_FARTHEST)
+            return b;
+        if (best == BLOCK_NONE || next_use(order, b) > next_use(order, best) ||
+            (next_use(order, b) == next_use(order, best) && b < best))
+            best = b;
+    }
+    return best;
+}
+
+block_id naive_order_release(const struct naive_order *order, naive_may_evict *may, const void *context)
+{
+    uint64_t own = 0;
+    for (uint32_t i = 0; i < order->count; i++)
+        own += order->model->blocks[order->blocks[i]].bytes;
+    if (order->choice->evict != NAIVE_CAPPED || own <= order->choice->cap_bytes)
+        return BLOCK_NONE;
+    return naive_order_victim(order, may, context);
+}
+
+bool naive_order_admits(const struct naive_order *order, block_id b)
+{
+    const struct naive_choice *choice = order->choice;
+    uint64_t access = order->told > 0 ? order->told - 1 : 0;
+    return (choice->admit == NAIVE_ADMIT_ALL || (7 * (uint64_t)b + access) % 5 != 0) &&
+           (choice->evict != NAIVE_CAPPED || order->model->blocks[b].bytes <= choice->cap_bytes);
 }
 
 uint32_t naive_step_blocks(const struct trace *trace, uint32_t step, bool foreseen, block_id *out)

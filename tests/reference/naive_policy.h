@@ -1,5 +1,5 @@
-/* The built-in policies once more, as plain lists: what the naive engine and the naive replay decide by. Written from
- * the contract in policies/policy.h, without policies/'s code. */
+/* Policies once more, as plain lists: what the naive engine and the naive replay decide by. Written from the contract
+ * in policies/policy.h, without policies/'s code. */
 #ifndef POCKETLOAD_TESTS_NAIVE_POLICY_H
 #define POCKETLOAD_TESTS_NAIVE_POLICY_H
 
@@ -9,7 +9,12 @@
 #include "policies/policy.h"
 #include "workloads/trace.h"
 
-enum naive_evict { NAIVE_LRU, NAIVE_FIFO };
+/* CAPPED: least recently used, which besides gives up blocks beyond cap_bytes of its own. FARTHEST: the block whose
+ * next use lies furthest ahead. Both are in naive_parts.h, as what follows. */
+enum naive_evict { NAIVE_LRU, NAIVE_FIFO, NAIVE_CAPPED, NAIVE_FARTHEST };
+enum naive_admit { NAIVE_ADMIT_ALL, NAIVE_ADMIT_MOST };
+/* SEER knows the uses too that a runtime could not foresee. FOLLOWER: after each block, the one of the next id. */
+enum naive_prefetch { NAIVE_FETCH_NONE, NAIVE_FETCH_NEXT, NAIVE_FETCH_SEER, NAIVE_FETCH_FOLLOWER };
 enum naive_pin { NAIVE_PIN_NONE, NAIVE_PIN_KINDS, NAIVE_PIN_HOT, NAIVE_PIN_BLOCKS };
 
 enum { NAIVE_BLOCKS_MAX = 16 }; /* that a blocks(...) rule names */
@@ -22,17 +27,33 @@ struct naive_choice {
     uint64_t hot_bytes;
     block_id blocks[NAIVE_BLOCKS_MAX]; /* NAIVE_PIN_BLOCKS, ascending */
     uint32_t blocks_count;
-    uint32_t depth; /* of prefetch next; 0: none */
+    enum naive_prefetch prefetch;
+    uint32_t depth; /* of NEXT and SEER */
+    enum naive_admit admit;
+    uint64_t cap_bytes; /* of CAPPED */
 };
 
-/* The blocks that may be evicted, the next victim first. */
+/* The blocks that the policy holds, the next victim first (FARTHEST: in any order). */
 struct naive_order {
-    enum naive_evict evict;
+    const struct naive_choice *choice;
+    const struct model *model;
     block_id *blocks;
     uint32_t count;
+    block_id *accesses;          /* the blocks of all accesses of the run, in order */
+    uint64_t access_count, told; /* all of them, and those told so far */
 };
-void naive_order_start(struct naive_order *order, enum naive_evict evict, uint32_t block_count);
+void naive_order_start(struct naive_order *order, const struct naive_choice *choice, const struct model *model,
+                       const struct trace *trace);
 void naive_order_free(struct naive_order *order);
+/* An access is told: the first use of a block by a step. */
+void naive_order_access(struct naive_order *order);
+/* What the policy answers, of the blocks that may be evicted now: a victim, and a block to release. BLOCK_NONE: none.
+ */
+typedef bool naive_may_evict(const void *context, block_id b);
+block_id naive_order_victim(const struct naive_order *order, naive_may_evict *may, const void *context);
+block_id naive_order_release(const struct naive_order *order, naive_may_evict *may, const void *context);
+/* True when the admission rule and the policy let the block in. */
+bool naive_order_admits(const struct naive_order *order, block_id b);
 void naive_order_insert(struct naive_order *order, block_id b);
 void naive_order_hit(struct naive_order *order, block_id b);
 void naive_order_remove(struct naive_order *order, block_id b);

@@ -9,28 +9,41 @@ struct cache {
     const struct replay_spec *spec;
     struct replay_result *result;
     struct naive_order order;
-    bool *resident, *in_use, *streamed;
+    bool *resident, *in_use, *streamed, *pinned;
     uint64_t held_bytes, pinned_bytes;
 };
 
-static bool evict(struct cache *cache)
+static bool may_evict(const void *context, block_id b)
 {
-    for (uint32_t i = 0; i < cache->order.count; i++) {
-        block_id b = cache->order.blocks[i];
-        if (cache->in_use[b])
-            continue;
-        naive_order_remove(&cache->order, b);
-        cache->resident[b] = false;
-        cache->held_bytes -= cache->spec->model->blocks[b].bytes;
-        cache->result->evictions++;
-        return true;
-    }
-    return false;
+    return !((const struct cache *)context)->in_use[b];
 }
 
-static bool room(struct cache *cache, uint64_t bytes)
+static bool take_out(struct cache *cache, block_id b)
 {
-    if (bytes > cache->spec->capacity_bytes - cache->pinned_bytes)
+    if (b == BLOCK_NONE)
+        return false;
+    naive_order_remove(&cache->order, b);
+    cache->resident[b] = false;
+    cache->held_bytes -= cache->spec->model->blocks[b].bytes;
+    cache->result->evictions++;
+    return true;
+}
+
+static bool evict(struct cache *cache)
+{
+    return take_out(cache, naive_order_victim(&cache->order, may_evict, cache));
+}
+
+static void release(struct cache *cache)
+{
+    while (take_out(cache, naive_order_release(&cache->order, may_evict, cache)))
+        ;
+}
+
+static bool room(struct cache *cache, block_id b)
+{
+    uint64_t bytes = cache->spec->model->blocks[b].bytes;
+    if (bytes > cache->spec->capacity_bytes - cache->pinned_bytes || !naive_order_admits(&cache->order, b))
         return false;
     if (cache->spec->evict_when == EVICT_BEFORE_INSERT)
         while (cache->held_bytes + bytes > cache->spec->capacity_bytes)
@@ -39,23 +52,34 @@ static bool room(struct cache *cache, uint64_t bytes)
     return true;
 }
 
+static void tell_hit(struct cache *cache, block_id b)
+{
+    if (cache->pinned[b])
+        return;
+    naive_order_hit(&cache->order, b);
+    release(cache);
+}
+
 static void access_block(struct cache *cache, block_id b)
 {
     uint64_t bytes = cache->spec->model->blocks[b].bytes;
     cache->result->accesses++;
     cache->result->bytes_accessed += bytes;
+    naive_order_access(&cache->order);
     if (cache->resident[b]) {
         cache->result->hits++;
         cache->result->bytes_hit += bytes;
-        naive_order_hit(&cache->order, b);
+        tell_hit(cache, b);
         return;
     }
     cache->result->misses++;
     cache->result->bytes_read += bytes;
-    if (room(cache, bytes)) {
+    release(cache);
+    if (room(cache, b)) {
         cache->resident[b] = true;
         cache->held_bytes += bytes;
         naive_order_insert(&cache->order, b);
+        release(cache);
     } else {
         cache->result->uncacheable++;
         cache->streamed[b] = true;
@@ -78,7 +102,7 @@ static void run_step(struct cache *cache, uint32_t step, block_id *distinct)
         if (!again)
             access_block(cache, b);
         else if (!cache->streamed[b])
-            naive_order_hit(&cache->order, b);
+            tell_hit(cache, b);
     }
     if (cache->spec->evict_when == EVICT_AFTER_STEP)
         while (cache->held_bytes > cache->spec->capacity_bytes && evict(cache))
@@ -92,19 +116,20 @@ void naive_replay(const struct replay_spec *spec, const struct naive_choice *cho
     uint32_t n = spec->model->block_count;
     struct cache cache = {.spec = spec, .result = result};
     *result = (struct replay_result){0};
-    bool *flags = calloc(3 * (size_t)n, sizeof *flags);
+    bool *flags = calloc(4 * (size_t)n, sizeof *flags);
     block_id *blocks = calloc(n, sizeof *blocks);
     must(flags != NULL && blocks != NULL);
     cache.resident = flags;
     cache.in_use = flags + n;
     cache.streamed = flags + 2 * (size_t)n;
-    naive_order_start(&cache.order, choice->evict, n);
+    cache.pinned = flags + 3 * (size_t)n;
+    naive_order_start(&cache.order, choice, spec->model, spec->trace);
     uint32_t pins = naive_pins(choice, spec->model, spec->trace, spec->capacity_bytes, blocks);
     for (uint32_t i = 0; i < pins; i++) {
         uint64_t bytes = spec->model->blocks[blocks[i]].bytes;
         if (cache.held_bytes + bytes > spec->capacity_bytes)
             continue;
-        cache.resident[blocks[i]] = true;
+        cache.resident[blocks[i]] = cache.pinned[blocks[i]] = true;
         cache.held_bytes += bytes;
         cache.pinned_bytes += bytes;
         result->bytes_read += bytes;

@@ -1,5 +1,6 @@
 /* What the naive engine knows at a moment, shared by its parts: naive_engine.c (time, steps, tokens), naive_loading.c
- * (reads, lanes, room) and naive_metrics.c (memory, samples, times of tokens). Section numbers are those of
+ * (reads, lanes), naive_room.c (room in memory), naive_metrics.c (memory, samples, times of tokens) and naive_delay.c
+ * (what prefetches cost demands). Section numbers are those of
  * docs/models.md. */
 #ifndef POCKETLOAD_TESTS_NAIVE_STATE_H
 #define POCKETLOAD_TESTS_NAIVE_STATE_H
@@ -34,6 +35,20 @@ struct naive_command {
     uint32_t read;
     uint64_t bytes;
     bool prefetch;
+    bool rest_due;      /* a step has demanded the block since, and the read has bytes left after this command */
+    uint64_t drop;      /* the number of the drop that took the block from it; 0: none */
+    uint64_t drop_room; /* what that drop frees when its last command is done */
+};
+
+/* The device that sees the demands of the running step alone: see naive_delay.c. */
+struct naive_shadow {
+    bool follows;     /* all of the step's demands so far are in it */
+    int64_t start_ns; /* of the step */
+    int64_t lane_free_ns[FLASH_QUEUE_MAX];
+    uint32_t lane_count;
+    int64_t link_free_ns, last_issue_ns;
+    block_id lone; /* the step waits for one read of this block, of which a prefetch has a command in flight */
+    int64_t lone_done_ns;
 };
 
 /* What time is spent on while it passes. */
@@ -64,6 +79,10 @@ struct naive_twin {
     block_id *plan;
     uint32_t plan_count;
     bool waits_for_room;
+    uint64_t drops;     /* so far */
+    uint64_t drop_room; /* still held by blocks dropped */
+    struct naive_delays *delays;
+    struct naive_shadow *shadow;
 
     uint64_t held, pinned, budget;
     uint64_t class_bytes[MEMORY_CLASSES];
@@ -110,9 +129,25 @@ void naive_reserve(struct naive_twin *twin, block_id b);
 void naive_demand(struct naive_twin *twin, block_id b);
 /* A step names a block that a prefetch brings. */
 void naive_promote(struct naive_twin *twin, block_id b);
-/* Asks for a victim and removes it; false when there is none. `for_prefetch`: spares unused prefetches. */
-bool naive_evict(struct naive_twin *twin, bool for_prefetch);
 /* True when the step can use the block. */
 bool naive_there(const struct naive_twin *twin, block_id b);
 
+/* ---- naive_room.c ---- */
+/* Asks for a victim and removes it; false when there is none. `for_prefetch`: spares unused prefetches. */
+bool naive_evict(struct naive_twin *twin, bool for_prefetch);
+/* Lets the policy give up blocks, after it was told something. */
+void naive_release(struct naive_twin *twin);
+/* Drops prefetches, if that can make room for the bytes; false when it cannot. */
+bool naive_drop(struct naive_twin *twin, uint64_t bytes);
+/* A command of a dropped block is done; it is no longer in flight. */
+void naive_dropped_done(struct naive_twin *twin, const struct naive_command *done);
+
+/* ---- naive_delay.c ---- */
+/* A step begins; its look-ups are done; it demands a block in flight. */
+void naive_delay_step(struct naive_twin *twin);
+void naive_delay_looked_up(struct naive_twin *twin);
+void naive_delay_promote(struct naive_twin *twin, block_id b);
+/* A demanded command is issued, which will be done then; a block is there. */
+void naive_delay_issue(struct naive_twin *twin, uint64_t before_bytes, uint64_t bytes, int64_t done_ns);
+void naive_delay_arrive(struct naive_twin *twin, block_id b);
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "tests/reference/naive_parts.h"
 
 static void demand_success(bool success, const struct random_case *c, const struct error *err)
 {
@@ -147,12 +148,12 @@ static void make_loader(struct random_case *c, struct rng *rng)
         loader->budget_bytes = between(rng, 1, step);
         break;
     case 1:
+    case 2:
         loader->budget_bytes = step + rng_below(rng, step);
         break;
-    case 2:
+    case 3:
         loader->budget_bytes = all + rng_below(rng, 1000);
         break;
-    case 3:
     case 4:
     case 5:
         loader->budget_bytes = 2 * step + rng_below(rng, step);
@@ -213,15 +214,71 @@ void bind_policy(const char *text, const struct model *model, struct policy_choi
     spec->evict = (struct bound_part){parsed->evict.policy, {.values = parsed->evict.values}};
     spec->pin = (struct bound_part){parsed->pin.policy, {.values = parsed->pin.values, .blocks = pin_blocks}};
     spec->prefetch = (struct bound_part){parsed->prefetch.policy, {.values = parsed->prefetch.values}};
+    spec->admit = (struct bound_part){parsed->admit.policy, {.values = parsed->admit.values}};
     if (parsed->pin.policy != NULL)
         demand_success(policy_bind(&parsed->pin, model_find, model, pin_blocks, &spec->pin.args.block_count, &err),
                        NULL, &err);
 }
 
+static void choose_parts(struct random_case *c, struct rng *rng)
+{
+    struct naive_choice *choice = &c->choice;
+    choice->evict = chance(rng, 40)   ? NAIVE_LRU
+                    : chance(rng, 40) ? NAIVE_FIFO
+                    : chance(rng, 50) ? NAIVE_CAPPED
+                                      : NAIVE_FARTHEST;
+    choice->cap_bytes = 1 + rng_below(rng, c->spec.loader.budget_bytes + c->model.weights_bytes / 4);
+    choice->prefetch = chance(rng, 25)   ? NAIVE_FETCH_NONE
+                       : chance(rng, 50) ? NAIVE_FETCH_NEXT
+                       : chance(rng, 50) ? NAIVE_FETCH_SEER
+                                         : NAIVE_FETCH_FOLLOWER;
+    choice->depth = (uint32_t)between(rng, 1, 4);
+    choice->admit = chance(rng, 20) ? NAIVE_ADMIT_MOST : NAIVE_ADMIT_ALL;
+    c->cap_bytes = (int64_t)choice->cap_bytes;
+    c->depth = choice->depth;
+}
+
+/* The registered parts by their text, the others as they are. */
+static void make_policy(struct random_case *c, struct rng *rng)
+{
+    char pin[200] = "", next[32] = "";
+    struct naive_choice *choice = &c->choice;
+    choose_parts(c, rng);
+    make_pin(c, rng, pin, sizeof pin);
+    if (choice->prefetch == NAIVE_FETCH_NEXT)
+        snprintf(next, sizeof next, "+next(depth=%u)", choice->depth);
+    snprintf(c->policy_text, sizeof c->policy_text, "%s%s%s", choice->evict == NAIVE_FIFO ? "fifo" : "lru", pin, next);
+    if (c->spec.loader.mode != LOADER_CHUNKED)
+        return;
+    bind_policy(c->policy_text, &c->model, &c->parsed, c->pin_blocks, &c->spec);
+    if (choice->evict == NAIVE_CAPPED)
+        c->spec.evict = (struct bound_part){&part_capped, {.values = &c->cap_bytes}};
+    if (choice->evict == NAIVE_FARTHEST)
+        c->spec.evict = (struct bound_part){&part_farthest, {0}};
+    if (choice->prefetch == NAIVE_FETCH_SEER)
+        c->spec.prefetch = (struct bound_part){&part_seer, {.values = &c->depth}};
+    if (choice->prefetch == NAIVE_FETCH_FOLLOWER)
+        c->spec.prefetch = (struct bound_part){&part_follower, {0}};
+    if (choice->admit == NAIVE_ADMIT_MOST)
+        c->spec.admit = (struct bound_part){&part_most, {0}};
+}
+
+/* Many slow prefetches and little room: demands meet prefetches in flight, again and again within a step. */
+static void crowd(struct random_case *c, struct rng *rng)
+{
+    struct loader *loader = &c->spec.loader;
+    loader->budget_bytes = c->trace.step_bytes_max + rng_below(rng, c->trace.step_bytes_max / 2 + 1);
+    loader->evict_when = EVICT_BEFORE_INSERT;
+    loader->overlap = chance(rng, 50) ? OVERLAP_PREFETCH : OVERLAP_BLOCKS;
+    loader->lanes = (uint32_t)between(rng, 2, 8);
+    loader->prefetch_lanes = (uint32_t)between(rng, 2, loader->lanes);
+    c->spec.device.flash.queue_depth = (uint32_t)between(rng, 2, 8);
+    c->spec.device.flash.command_bytes = 4096 * between(rng, 2, 30);
+}
+
 void random_case_make(struct random_case *c, uint64_t seed)
 {
     struct rng rng;
-    char pin[200] = "", next[32] = "";
     memset(c, 0, sizeof *c);
     rng_seed(&rng, seed, 0);
     c->seed = seed;
@@ -229,16 +286,11 @@ void random_case_make(struct random_case *c, uint64_t seed)
     make_trace(c, &rng);
     make_device(c, &rng);
     make_loader(c, &rng);
-    c->choice.evict = chance(&rng, 60) ? NAIVE_LRU : NAIVE_FIFO;
-    make_pin(c, &rng, pin, sizeof pin);
-    c->choice.depth = chance(&rng, 75) ? (uint32_t)between(&rng, 1, 4) : 0;
-    if (c->choice.depth > 0)
-        snprintf(next, sizeof next, "+next(depth=%u)", c->choice.depth);
-    snprintf(c->policy_text, sizeof c->policy_text, "%s%s%s", c->choice.evict == NAIVE_LRU ? "lru" : "fifo", pin, next);
     c->spec.model = &c->model;
     c->spec.trace = &c->trace;
-    if (c->spec.loader.mode == LOADER_CHUNKED)
-        bind_policy(c->policy_text, &c->model, &c->parsed, c->pin_blocks, &c->spec);
+    make_policy(c, &rng);
+    if (chance(&rng, 20))
+        crowd(c, &rng);
 }
 
 void random_case_free(struct random_case *c)
@@ -258,6 +310,11 @@ void random_case_print(const struct random_case *c, FILE *file)
         (unsigned long long)loader->budget_bytes, loader->lanes, loader->prefetch_lanes,
         (unsigned long long)loader->read_bytes, (unsigned long long)loader->align_bytes,
         loader->evict_when == EVICT_AFTER_STEP ? "after step" : "before insert", (int)loader->overlap);
+    static const char *const evicts[] = {"lru", "fifo", "capped", "farthest"};
+    static const char *const fetches[] = {"none", "next", "seer", "follower"};
+    fprintf(file, "# evict %s of %llu, prefetch %s of %u, admit %s\n", evicts[c->choice.evict],
+            (unsigned long long)c->choice.cap_bytes, fetches[c->choice.prefetch], c->choice.depth,
+            c->choice.admit == NAIVE_ADMIT_MOST ? "most" : "all");
     fprintf(file,
             "# flash: setup %lld, stream %llu, max %llu, queue %u, command %llu, hot after %lld; kill above %llu\n",
             (long long)flash->setup_ns, (unsigned long long)flash->stream_bps, (unsigned long long)flash->max_bps,

@@ -17,6 +17,7 @@ struct random_case {
     struct naive_choice choice;
     struct policy_choice parsed;
     block_id pin_blocks[POLICY_BLOCK_NAMES_MAX];
+    int64_t cap_bytes, depth; /* values of parts of naive_parts.h */
     char policy_text[256];
 };
 

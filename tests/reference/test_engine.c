@@ -1,4 +1,5 @@
-/* The engine against its naive twin: every number of every record, over random small configs.
+/* The engine against its naive twin: every number of every record, over random small configs; and no demand that a
+ * prefetch delays by more than one command.
  *
  * POCKETLOAD_SEED=N reruns the case of one seed with the twin's log of all that happens; POCKETLOAD_CASES=N sets how
  * many cases are compared. */
@@ -35,6 +36,8 @@ static const struct field number_fields[] = {
     NUMBER(bytes_read),
     NUMBER(bytes_prefetched),
     NUMBER(uncacheable),
+    NUMBER(bytes_prefetch_useful),
+    NUMBER(bytes_prefetch_late),
     NUMBER(bytes_prefetch_wasted),
     NUMBER(major_faults),
     NUMBER(minor_faults),
@@ -139,7 +142,8 @@ static int compare(const struct random_case *c, const struct run_result *engine,
 }
 
 struct coverage {
-    uint64_t killed, rejected, delayed, uncacheable, wasted, evictions, read_mode, halved;
+    uint64_t killed, rejected, delayed, uncacheable, useful, late, wasted, evictions, read_mode, halved;
+    struct naive_delays delays;
 };
 
 static bool agree(uint64_t seed, FILE *log, struct coverage *coverage)
@@ -148,16 +152,18 @@ static bool agree(uint64_t seed, FILE *log, struct coverage *coverage)
     struct arena arena = {0}, twin_arena = {0};
     struct run_result engine, twin;
     struct error err;
+    const uint64_t too_late = coverage->delays.too_late;
     random_case_make(&c, seed);
     if (log != NULL)
         random_case_print(&c, log);
-    naive_run(&c.spec, &c.choice, &twin_arena, log, &twin);
+    naive_run(&c.spec, &c.choice, &twin_arena, log, &coverage->delays, &twin);
     bool ran = engine_run(&c.spec, &arena, &engine, &err);
     int found = 0;
     if (!ran)
         print_message("# engine: %s\n", err.text);
     else
-        found = compare(&c, &engine, &twin);
+        found = compare(&c, &engine, &twin) + differ_count("demands that prefetches delay by over a command",
+                                                           coverage->delays.too_late - too_late, 0);
     if (!ran || found > 0) {
         random_case_print(&c, stdout);
         print_message("# seed %llu: %d differences; POCKETLOAD_SEED=%llu shows the case\n", (unsigned long long)seed,
@@ -167,6 +173,8 @@ static bool agree(uint64_t seed, FILE *log, struct coverage *coverage)
     coverage->rejected += twin.numbers.outcome == OUTCOME_REJECTED;
     coverage->delayed += twin.numbers.delayed_hits > 0;
     coverage->uncacheable += twin.numbers.uncacheable > 0;
+    coverage->useful += twin.numbers.bytes_prefetch_useful > 0;
+    coverage->late += twin.numbers.bytes_prefetch_late > 0;
     coverage->wasted += twin.numbers.bytes_prefetch_wasted > 0;
     coverage->evictions += twin.numbers.evictions > 0;
     coverage->read_mode += c.spec.loader.mode == LOADER_READ;
@@ -190,13 +198,23 @@ static void twin_agrees(void **state)
     for (uint64_t seed = 1; seed <= cases && failed < 10; seed++)
         failed += !agree(seed, NULL, &coverage);
     assert_int_equal(failed, 0);
+    const struct naive_delays *delays = &coverage.delays;
+    print_message("# reads compared %llu (%llu promoted), %llu of them later than alone, none by over a command; "
+                  "dropped %llu, %llu moving\n",
+                  (unsigned long long)delays->reads, (unsigned long long)delays->promoted,
+                  (unsigned long long)delays->delayed, (unsigned long long)delays->dropped,
+                  (unsigned long long)delays->dropped_moving);
     /* The cases must reach the rules that are told apart only rarely. */
     if (cases >= CASES) {
         assert_true(coverage.killed >= 1000);
         assert_true(coverage.rejected >= 100);
         assert_true(coverage.delayed >= 2000);
         assert_true(coverage.uncacheable >= 2000);
+        assert_true(coverage.useful >= 2000);
+        assert_true(coverage.late >= 2000);
         assert_true(coverage.wasted >= 400);
+        assert_true(delays->reads >= 100000 && delays->delayed >= 5000 && delays->promoted >= 1000);
+        assert_true(delays->dropped >= 500 && delays->dropped_moving < delays->dropped);
         assert_true(coverage.evictions >= 3000);
         assert_true(coverage.read_mode >= 1000);
         assert_true(coverage.halved >= 200);

@@ -80,7 +80,8 @@ static void bytes_add_up(const struct random_case *c, const struct run_result *r
     const struct run_numbers *n = &result->numbers;
     block_id pins[64];
     uint64_t tokens = 0, blocks = 0, load = 0, held = 0;
-    HOLDS(c, n->bytes_prefetch_wasted <= n->bytes_prefetched && n->bytes_prefetched <= n->bytes_read);
+    HOLDS(c, n->bytes_prefetched == n->bytes_prefetch_useful + n->bytes_prefetch_late + n->bytes_prefetch_wasted);
+    HOLDS(c, n->bytes_prefetched <= n->bytes_read);
     for (block_id b = 0; b < c->model.block_count; b++)
         blocks += result->blocks[b].bytes_read;
     HOLDS(c, n->bytes_read == blocks);
@@ -157,12 +158,64 @@ FOR_EACH_CASE(bytes_add_up)
 FOR_EACH_CASE(budget_is_kept)
 FOR_EACH_CASE(run_repeats_itself)
 
+/* The n-th built-in policy of a kind, counted round, at its defaults. */
+static struct bound_part built_in(enum policy_kind kind, uint64_t n, int64_t values[POLICY_PARAMS_MAX])
+{
+    size_t count, of_kind = 0;
+    const struct policy *const *all = policy_all(&count);
+    for (size_t i = 0; i < count; i++)
+        of_kind += all[i]->kind == kind;
+    n %= of_kind;
+    for (size_t i = 0;; i++) {
+        if (all[i]->kind != kind || n-- > 0)
+            continue;
+        for (uint32_t v = 0; v < all[i]->param_count; v++)
+            values[v] = all[i]->params[v].fallback;
+        return (struct bound_part){all[i], {.values = values}};
+    }
+}
+
+/* Every eviction policy beside every prefetcher and admission rule: releases, dropped prefetches and all. */
+static void all_built_ins_keep_the_rules(void **state)
+{
+    (void)state;
+    static const uint64_t profile[64] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+    for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + 3 * CASES; seed++) {
+        struct random_case c;
+        struct arena arena = {0};
+        struct run_result result;
+        struct error err;
+        int64_t values[3][POLICY_PARAMS_MAX];
+        random_case_make(&c, seed);
+        if (c.spec.loader.mode == LOADER_CHUNKED) {
+            c.spec.evict = built_in(POLICY_EVICT, seed, values[0]);
+            c.spec.prefetch = built_in(POLICY_PREFETCH, seed / 64, values[1]);
+            if (seed % 4 == 0)
+                c.spec.admit = built_in(POLICY_ADMIT, seed / 4, values[2]);
+            c.spec.profile = profile;
+            c.spec.seed = seed;
+        }
+        if (!engine_run(&c.spec, &arena, &result, &err)) {
+            random_case_print(&c, stdout);
+            fail_because("seed %llu, %s and %s: %s", (unsigned long long)seed, c.spec.evict.policy->name,
+                         c.spec.prefetch.policy->name, err.text);
+        }
+        time_adds_up(&c, &result);
+        accesses_add_up(&c, &result);
+        bytes_add_up(&c, &result);
+        budget_is_kept(&c, &result);
+        run_repeats_itself(&c, &result);
+        arena_free(&arena);
+        random_case_free(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_time_adds_up),       cmocka_unit_test(all_accesses_add_up),
         cmocka_unit_test(all_bytes_add_up),       cmocka_unit_test(all_budget_is_kept),
-        cmocka_unit_test(all_run_repeats_itself),
+        cmocka_unit_test(all_run_repeats_itself), cmocka_unit_test(all_built_ins_keep_the_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

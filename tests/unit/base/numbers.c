@@ -126,6 +126,49 @@ static void test_many_ids(void **state)
     idmap_free(&map);
 }
 
+/* Small and large keys, alone and in batches of any size, through every size of both tables: the ids of a naive list.
+ */
+static void test_ids_in_batches(void **state)
+{
+    (void)state;
+    enum { KEYS = 30000 };
+    struct idmap map = {0};
+    struct error err;
+    struct rng rng;
+    uint64_t *keys = malloc(KEYS * sizeof *keys);
+    uint32_t *ids = malloc(KEYS * sizeof *ids);
+    assert_true(keys != NULL && ids != NULL);
+    rng_seed(&rng, 7, 0);
+    for (uint32_t i = 0; i < KEYS; i++) {
+        const uint64_t base = rng_below(&rng, 3000);
+        const uint64_t edges[] = {base, base * 1400, (UINT64_C(1) << 22) - 1500 + base, base << 40, UINT64_MAX - base};
+        keys[i] = edges[rng_below(&rng, 5)];
+    }
+    for (uint32_t i = 0; i < KEYS;) {
+        uint32_t count = (uint32_t)rng_below(&rng, 700) + 1;
+        count = count < KEYS - i ? count : KEYS - i;
+        if (count % 3 == 0)
+            for (uint32_t k = 0; k < count; k++)
+                assert_true(idmap_put(&map, keys[i + k], &ids[i + k], &err));
+        else
+            assert_true(idmap_put_many(&map, keys + i, count, ids + i, &err));
+        i += count;
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < KEYS; i++) {
+        assert_true(ids[i] <= count && ids[i] < map.count);
+        assert_true(map.keys[ids[i]] == keys[i]); /* the key's own id: */
+        count += ids[i] == count;                 /* new ones in order */
+    }
+    assert_int_equal(count, map.count);
+    for (uint32_t i = 0; i < count; i++) /* and one each */
+        for (uint32_t k = 0; k < i && i < 1000; k++)
+            assert_true(map.keys[i] != map.keys[k]);
+    free(keys);
+    free(ids);
+    idmap_free(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_below_is_even),
         cmocka_unit_test(test_ids_come_in_order_of_appearance),
         cmocka_unit_test(test_many_ids),
+        cmocka_unit_test(test_ids_in_batches),
     };
     return cmocka_run_group_tests_name("base/numbers", tests, NULL, NULL);
 }

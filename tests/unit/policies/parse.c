@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policies/plugin.h"
 #include "policies/registry.h"
 #include "tests/cmocka_fixed.h"
 
@@ -13,30 +14,44 @@ static void good_texts(void **unused)
 {
     (void)unused;
     static const struct {
-        const char *text, *label, *evict, *pin, *prefetch;
+        const char *text, *label, *evict, *pin, *prefetch, *admit;
     } cases[] = {
-        {"lru", "lru", "lru", "none", "none"},
-        {" fifo ", "fifo", "fifo", "none", "none"},
-        {"lru()", "lru", "lru", "none", "none"},
-        {"pinned-lru", "pinned-lru", "lru", "hot", "none"},
-        {"pinned-lru(512MiB)", "pinned-lru(512MiB)", "lru", "hot(512MiB)", "none"},
-        {"pinned-lru( size = 1024 KiB )", "pinned-lru(1MiB)", "lru", "hot(1MiB)", "none"},
-        {"pinned-lru(0B)", "pinned-lru", "lru", "hot", "none"},
-        {"prefetch-next", "prefetch-next", "lru", "none", "next"},
-        {"prefetch-next(depth=1)", "prefetch-next", "lru", "none", "next"},
-        {"prefetch-next(2)", "prefetch-next(depth=2)", "lru", "none", "next(depth=2)"},
-        {"pinned-lru(64MB)+next(3)", "pinned-lru(64MB)+next(depth=3)", "lru", "hot(64MB)", "next(depth=3)"},
-        {"lru+hot(64MiB)+next", "lru+hot(64MiB)+next", "lru", "hot(64MiB)", "next"},
-        {"next + fifo", "next+fifo", "fifo", "none", "next"},
-        {"fifo+kinds", "fifo+kinds", "fifo", "kinds", "none"},
-        {"fifo+kinds(output,norm,embedding)", "fifo+kinds", "fifo", "kinds", "none"},
-        {"fifo+kinds(expert, layer)", "fifo+kinds(layer,expert)", "fifo", "kinds(layer,expert)", "none"},
-        {"fifo+kinds(kinds=norm)", "fifo+kinds(norm)", "fifo", "kinds(norm)", "none"},
-        {"lru+blocks(lm_head, embed,lm_head)", "lru+blocks(embed,lm_head)", "lru", "blocks(embed,lm_head)", "none"},
-        {"lru+blocks(blocks=7)", "lru+blocks(7)", "lru", "blocks(7)", "none"},
-        {"lru+blocks(a+b)", "lru+blocks(a+b)", "lru", "blocks(a+b)", "none"},
-        {"lru+blocks(blocks=x=y,a)", "lru+blocks(a,x=y)", "lru", "blocks(a,x=y)", "none"},
-        {"lru+blocks(blocks=x=y)", "lru+blocks(blocks=x=y)", "lru", "blocks(blocks=x=y)", "none"},
+        {"lru", "lru", "lru", "none", "none", "none"},
+        {" fifo ", "fifo", "fifo", "none", "none", "none"},
+        {"lru()", "lru", "lru", "none", "none", "none"},
+        {"pinned-lru", "pinned-lru", "lru", "hot", "none", "none"},
+        {"pinned-lru(512MiB)", "pinned-lru(512MiB)", "lru", "hot(512MiB)", "none", "none"},
+        {"pinned-lru( size = 1024 KiB )", "pinned-lru(1MiB)", "lru", "hot(1MiB)", "none", "none"},
+        {"pinned-lru(0B)", "pinned-lru", "lru", "hot", "none", "none"},
+        {"prefetch-next", "prefetch-next", "lru", "none", "next", "none"},
+        {"prefetch-next(depth=1)", "prefetch-next", "lru", "none", "next", "none"},
+        {"prefetch-next(2)", "prefetch-next(depth=2)", "lru", "none", "next(depth=2)", "none"},
+        {"pinned-lru(64MB)+next(3)", "pinned-lru(64MB)+next(depth=3)", "lru", "hot(64MB)", "next(depth=3)", "none"},
+        {"lru+hot(64MiB)+next", "lru+hot(64MiB)+next", "lru", "hot(64MiB)", "next", "none"},
+        {"next + fifo", "next+fifo", "fifo", "none", "next", "none"},
+        {"fifo+kinds", "fifo+kinds", "fifo", "kinds", "none", "none"},
+        {"fifo+kinds(output,norm,embedding)", "fifo+kinds", "fifo", "kinds", "none", "none"},
+        {"fifo+kinds(expert, layer)", "fifo+kinds(layer,expert)", "fifo", "kinds(layer,expert)", "none", "none"},
+        {"fifo+kinds(kinds=norm)", "fifo+kinds(norm)", "fifo", "kinds(norm)", "none", "none"},
+        {"lru+blocks(lm_head, embed,lm_head)", "lru+blocks(embed,lm_head)", "lru", "blocks(embed,lm_head)", "none",
+         "none"},
+        {"lru+blocks(blocks=7)", "lru+blocks(7)", "lru", "blocks(7)", "none", "none"},
+        {"lru+blocks(a+b)", "lru+blocks(a+b)", "lru", "blocks(a+b)", "none", "none"},
+        {"lru+blocks(blocks=x=y,a)", "lru+blocks(a,x=y)", "lru", "blocks(a,x=y)", "none", "none"},
+        {"lru+blocks(blocks=x=y)", "lru+blocks(blocks=x=y)", "lru", "blocks(blocks=x=y)", "none", "none"},
+        {"lru+hot+next+bypass-large(25%)", "lru+hot+next+bypass-large(share=0.25)", "lru", "hot", "next",
+         "bypass-large(share=0.25)"},
+        {"probabilistic:10%+fifo", "probabilistic(chance=0.1)+fifo", "fifo", "none", "none",
+         "probabilistic(chance=0.1)"},
+        {"pinned-lru+always", "pinned-lru+always", "lru", "hot", "none", "always"},
+        /* The other spelling of a parameter. */
+        {"lru+oracle:2", "lru+oracle(k=2)", "lru", "none", "oracle(k=2)", "none"},
+        {"lru + oracle : 2", "lru+oracle(k=2)", "lru", "none", "oracle(k=2)", "none"},
+        {"lru+next:depth=2", "lru+next(depth=2)", "lru", "none", "next(depth=2)", "none"},
+        {"pinned-lru:512MiB", "pinned-lru(512MiB)", "lru", "hot(512MiB)", "none", "none"},
+        {"fifo+kinds:norm,layer", "fifo+kinds(norm,layer)", "fifo", "kinds(norm,layer)", "none", "none"},
+        {"lru+blocks(a:b,c)", "lru+blocks(a:b,c)", "lru", "blocks(a:b,c)", "none", "none"},
+        {"lru+blocks:a/b.so", "lru+blocks(a/b.so)", "lru", "blocks(a/b.so)", "none", "none"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct policy_choice choice, again;
@@ -47,6 +62,7 @@ static void good_texts(void **unused)
         assert_string_equal(choice.evict_text, cases[i].evict);
         assert_string_equal(choice.pin_text, cases[i].pin);
         assert_string_equal(choice.prefetch_text, cases[i].prefetch);
+        assert_string_equal(choice.admit_text, cases[i].admit);
         /* The canonical text means the same. */
         assert_true(policy_parse(choice.label, &again, &err));
         assert_memory_equal(&choice, &again, sizeof choice);
@@ -117,6 +133,18 @@ static void bad_texts(void **unused)
         {"lru+blocks", "policy blocks needs names or numbers of blocks"},
         {"lru+blocks()", "policy blocks needs names or numbers of blocks"},
         {"lru+blocks(a,,b)", "blocks without a value"},
+        {"lru+always+probabilistic", "\"probabilistic\" brings a second admission rule: there is always already"},
+        {"lru:", "policy \"lru:\": expected a value after ':'"},
+        {"lru:2", "policy lru takes no parameters"},
+        {"lru+next:(2)", "expected NAME:VALUE or NAME(VALUE), found both"},
+        {":2", "without a name"},
+        {"./no-such-file.so", "policy ./no-such-file.so: no such file"},
+        {"no-such-file.so(bits=2)", "policy no-such-file.so: no such file"},
+        {"./c++.so", "policy ./c: no such file (the path of a plug-in may not hold ',', '+', '(' or ')'"},
+        {"./x(1).so", "the path of a plug-in may not hold ',', '+', '(' or ')'"},
+        {"./a,b.so", "policy ./a,b.so: the path of a plug-in may not hold ',', '+', '(' or ')'"},
+        {"./tests", "policy ./tests: no regular file, expected a shared object"},
+        {"./Makefile", "policy ./Makefile: cannot be loaded: "},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct policy_choice choice;
@@ -183,6 +211,12 @@ static void parts_one_by_one(void **unused)
     assert_true(policy_parse_part(POLICY_PIN, "hot(1GiB)", &choice, &err));
     assert_string_equal(choice.label, "fifo+hot(1GiB)+next(depth=2)");
     assert_string_equal(choice.pin_text, "hot(1GiB)");
+    assert_true(policy_parse_part(POLICY_ADMIT, "probabilistic:0.25", &choice, &err));
+    assert_string_equal(choice.label, "fifo+hot(1GiB)+next(depth=2)+probabilistic(chance=0.25)");
+    assert_true(policy_parse_part(POLICY_ADMIT, "none", &choice, &err));
+    assert_string_equal(choice.label, "fifo+hot(1GiB)+next(depth=2)");
+    assert_string_equal(policy_choice_text(&choice, POLICY_ADMIT), "none");
+    assert_ptr_equal(policy_choice_part(&choice, POLICY_PIN), &choice.pin);
     /* One part of a composition can be replaced. */
     assert_true(policy_parse("pinned-lru(2GiB)+next", &choice, &err));
     assert_true(policy_parse_part(POLICY_PIN, "none", &choice, &err));
@@ -204,6 +238,9 @@ static void parts_one_by_one(void **unused)
         {POLICY_PREFETCH, "net", "did you mean next?"},
         {POLICY_PREFETCH, "none(1)", "unknown prefetcher \"none\""},
         {POLICY_PREFETCH, "next(0)", "policy next: depth: "},
+        {POLICY_ADMIT, "alway", "unknown admission rule \"alway\": did you mean always?"},
+        {POLICY_ADMIT, "lru", "\"lru\" is an eviction policy, not an admission rule"},
+        {POLICY_EVICT, "always", "\"always\" is an admission rule, not an eviction policy"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct policy_choice part = {0};
@@ -213,6 +250,23 @@ static void parts_one_by_one(void **unused)
         if (strstr(err.text, cases[i].message) == NULL)
             fail_because("\"%s\": expected \"%s\" in \"%s\"", cases[i].text, cases[i].message, err.text);
     }
+}
+
+static void parts_alone(void **unused)
+{
+    (void)unused;
+    struct policy_part part;
+    struct error err;
+    const char *path;
+    assert_true(policy_parse_alone("next:3", &part, &err));
+    assert_string_equal(part.policy->name, "next");
+    assert_int_equal(part.values[0], 3);
+    assert_false(policy_plugin_file(&part, &path));
+    assert_false(policy_parse_alone("pinned-lru", &part, &err));
+    assert_string_equal(err.text, "\"pinned-lru\" is a preset; expected one of its parts: lru+hot");
+    assert_false(policy_parse_alone("none", &part, &err));
+    assert_false(policy_parse_alone("lru+hot", &part, &err));
+    assert_string_equal(err.text, "expected one policy, found '+' in \"lru+hot\"");
 }
 
 /* The line for a name of no kind lists what there is of the kind: all, as long as they are few. */
@@ -292,20 +346,9 @@ static void tables_are_sound(void **unused)
     assert_true(count >= 6);
     for (size_t i = 0; i < count; i++) {
         const struct policy *policy = all[i];
-        assert_int_equal(policy->abi, POLICY_ABI);
-        assert_in_range(strlen(policy->name), 1, 31);
-        assert_int_equal(strspn(policy->name, "abcdefghijklmnopqrstuvwxyz0123456789-"), strlen(policy->name));
-        assert_true(policy->summary != NULL && strchr(policy->summary, '\n') == NULL);
-        assert_true(policy->param_count <= POLICY_PARAMS_MAX);
-        assert_true(policy->state_size != NULL && policy->init != NULL);
-        uint32_t lists = 0;
-        for (uint32_t p = 0; p < policy->param_count; p++) {
-            const struct policy_param *param = &policy->params[p];
-            assert_true(param->min >= 0 && param->min <= param->fallback && param->fallback <= param->max);
-            assert_true(param->help != NULL && *param->help != '\0');
-            lists += param->unit == POLICY_KINDS || param->unit == POLICY_BLOCKS;
-        }
-        assert_true(lists <= 1);
+        struct error err;
+        if (!policy_table_check(policy, SIZE_MAX, &err))
+            fail_because("%s: %s", policy->name, err.text);
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(policy->name, all[j]->name);
     }
@@ -326,14 +369,9 @@ static void tables_are_sound(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_texts),
-        cmocka_unit_test(values_arrive),
-        cmocka_unit_test(bad_texts),
-        cmocka_unit_test(lengths_are_bounded),
-        cmocka_unit_test(parts_one_by_one),
-        cmocka_unit_test(names_become_ids),
-        cmocka_unit_test(the_choices_are_listed),
-        cmocka_unit_test(other_units),
+        cmocka_unit_test(good_texts),          cmocka_unit_test(values_arrive),          cmocka_unit_test(bad_texts),
+        cmocka_unit_test(lengths_are_bounded), cmocka_unit_test(parts_one_by_one),       cmocka_unit_test(parts_alone),
+        cmocka_unit_test(names_become_ids),    cmocka_unit_test(the_choices_are_listed), cmocka_unit_test(other_units),
         cmocka_unit_test(tables_are_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

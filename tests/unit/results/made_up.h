@@ -121,6 +121,8 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
                                       .evict = "lru",
                                       .pin = "none",
                                       .prefetch = "none",
+                                      .admit = "none",
+                                      .note = "",
                                       .budget_bytes = budget_bytes,
                                       .seed = 1,
                                       .numbers = *n};

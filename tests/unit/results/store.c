@@ -120,6 +120,10 @@ static void missing_numbers_are_null(void **state)
     assert_int_equal(read.numbers.outcome, OUTCOME_REJECTED);
     assert_true(isnan(read.hit_rate));
     assert_string_equal(read.quant, "");
+    run.record.note = "the small queue is smaller than any block";
+    ok(put_made_up(store, &run, &err));
+    ok(store_get(store, run.key, &arena, &read, &err));
+    assert_string_equal(read.note, run.record.note);
     arena_free(&arena);
     run.record.seed = UINT64_MAX;
     assert_false(put_made_up(store, &run, &err));
@@ -269,6 +273,46 @@ static void a_run_that_contradicts_itself_is_refused_whole(void **state)
     ok(store_close(store, &err));
 }
 
+/* A run that failed is told of, but is asked for again, and then replaced. */
+static void a_failed_run_is_stored_but_not_done(void **state)
+{
+    char path[256];
+    struct store *store;
+    struct made_up run;
+    struct arena arena = {0};
+    struct run_record read;
+    bool known;
+    make_up(&run, 1, "./mine.so", 512 * MADE_MIB, 30);
+    const struct run_numbers numbers = run.record.numbers;
+    run.record.numbers = (struct run_numbers){.outcome = OUTCOME_FAILED,
+                                              .killed_by = "policy 'mine': signal 11",
+                                              .killed_phase = "",
+                                              .ttft_ns = -1,
+                                              .tpot_mean_ns = -1,
+                                              .tpot_p50_ns = -1,
+                                              .tpot_p95_ns = -1,
+                                              .tpot_p99_ns = -1};
+    record_finish(&run.record);
+    ok(store_open(test_path(*state, "runs.db", path), &store, &err));
+    ok(store_put(store, &run.record, NULL, "{}", made_up_block, NULL, &err));
+    ok(store_has(store, run.key, &known, &err));
+    assert_false(known);
+    ok(store_get(store, run.key, &arena, &read, &err));
+    assert_int_equal(read.numbers.outcome, OUTCOME_FAILED);
+    assert_string_equal(read.numbers.killed_by, "policy 'mine': signal 11");
+    assert_int_equal(query(store, "SELECT count(*) FROM ranking WHERE outcome = 'failed'"), 1);
+    assert_int_equal(query(store, "SELECT count(*) FROM token"), 0);
+    run.record.numbers = numbers;
+    record_finish(&run.record);
+    ok(put_made_up(store, &run, &err));
+    ok(store_has(store, run.key, &known, &err));
+    assert_true(known);
+    assert_int_equal(query(store, "SELECT count(*) FROM run WHERE outcome = 'completed' AND killed_by IS NULL"), 1);
+    assert_int_equal(query(store, "SELECT count(*) FROM token"), MADE_TOKENS);
+    arena_free(&arena);
+    ok(store_close(store, &err));
+}
+
 static double seconds(void)
 {
     struct timespec now;
@@ -402,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_stored_again_is_replaced_in_its_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(runs_belong_to_all_who_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_run_that_contradicts_itself_is_refused_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failed_run_is_stored_but_not_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_thousand_runs_are_quick, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_processes_write_one_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_is_written_can_be_opened, set_up, tear_down),

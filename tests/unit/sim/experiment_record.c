@@ -1,4 +1,5 @@
 /* Records from configs and results: every field is the run's, and outlives what it was made from. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/experiment.h"
@@ -42,6 +43,8 @@ static void a_record_tells_its_run(void **state)
     assert_string_equal(record.evict, "lru");
     assert_non_null(strstr(record.pin, "hot"));
     assert_string_equal(record.prefetch, "none");
+    assert_string_equal(record.admit, "none");
+    assert_string_equal(record.note, "");
     assert_true(record.budget_bytes == 3 << 20);
     assert_true(record.seed == 7);
     assert_string_equal(record.outcome, "completed");
@@ -51,10 +54,45 @@ static void a_record_tells_its_run(void **state)
     arena_free(&arena);
 }
 
+/* The names are the run's, the counts are 0, and why is the policy's part of the line. */
+static void a_failure_tells_its_run_and_why(void **state)
+{
+    (void)state;
+    static const char text[] = "[experiment]\nname = fails\n[device]\nprofile = oneplus-15r\n"
+                               "[model]\nname = four\nblocks = 4 x 1MiB\n[workload]\noutput_tokens = 3\n"
+                               "[loader]\nbudget = 2MiB\n[policy]\nname = fifo\n";
+    struct experiment *experiment;
+    struct error err;
+    struct prepared prepared = {0};
+    struct arena arena = {0};
+    struct run_record record;
+    char long_line[600];
+    if (!experiment_parse("fails.ini", text, strlen(text), NULL, 0, dirs, &experiment, &err) ||
+        !experiment_prepare(experiment, 0, &prepared, &err) ||
+        !experiment_failure(experiment, 0, &prepared.model,
+                            "fails.ini: policy 'mine' answers victim() with block 7: it is pinned", &arena, &record,
+                            &err))
+        fail_because("%s", err.text);
+    assert_string_equal(record.outcome, "failed");
+    assert_string_equal(record.numbers.killed_by, "policy 'mine' answers victim() with block 7: it is pinned");
+    assert_string_equal(record.policy, "fifo");
+    assert_true(record.numbers.accesses == 0 && record.numbers.ttft_ns == -1 && record.numbers.tpot_p99_ns == -1);
+    assert_true(isnan(record.hit_rate) && isnan(record.tokens_per_s));
+    memset(long_line, 'x', sizeof long_line - 1);
+    memcpy(long_line + 198, "\xc3\xa9", 2); /* a character that the end would cut */
+    long_line[sizeof long_line - 1] = '\0';
+    assert_true(experiment_failure(experiment, 0, &prepared.model, long_line, &arena, &record, &err));
+    assert_int_equal(strlen(record.numbers.killed_by), 198);
+    arena_free(&arena);
+    prepared_free(&prepared);
+    experiment_free(experiment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_tells_its_run),
+        cmocka_unit_test(a_failure_tells_its_run_and_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,8 @@ static void columns_are_in_the_order_of_the_design(void **state)
         "killed_by killed_phase tokens accesses hits delayed_hits misses hit_rate bytes_accessed byte_hit_rate "
         "evictions bytes_read bytes_prefetched bytes_prefetch_wasted major_faults minor_faults peak_memory_bytes "
         "peak_weights_bytes peak_kv_bytes peak_activation_bytes virtual_time_ns load_ns compute_ns stall_ns idle_ns "
-        "ttft_ns tpot_mean_ns tpot_p50_ns tpot_p95_ns tpot_p99_ns tokens_per_s flash_busy_ns uncacheable ";
+        "ttft_ns tpot_mean_ns tpot_p50_ns tpot_p95_ns tpot_p99_ns tokens_per_s flash_busy_ns uncacheable "
+        "bytes_prefetch_useful bytes_prefetch_late admit note ";
     static const char replay_order[] =
         "trace policy capacity capacity_bytes accesses hits misses hit_rate bytes_read byte_hit_rate evictions ";
     char text[2048] = "";
@@ -90,6 +91,9 @@ static void finish_computes_rates_and_outcome(void **state)
     assert_true(record.hit_rate == 7.0 / 11);
     assert_true(record.byte_hit_rate == 0.25);
     assert_true(record.tokens_per_s == 4);
+    record.numbers = (struct run_numbers){.outcome = OUTCOME_FAILED};
+    record_finish(&record);
+    assert_string_equal(record.outcome, "failed");
     record.numbers = (struct run_numbers){.outcome = OUTCOME_COMPLETED};
     record_finish(&record);
     assert_string_equal(record.outcome, "completed");

@@ -93,8 +93,12 @@ static void test_csv_refusals(void **state)
             "F:4: step 0 behind step 1: expected numbers that do not decrease within a token");
     refuses(NULL, "step,phase,block\n5,prefill,a\n1,decode,a\n0,decode,a\n",
             "F:4: step 0 behind step 1: expected numbers that do not decrease within a token");
-    refuses(NULL, "51,32768\n49,22528\n",
-            "F:1: found numbers, expected the names of the columns: put a line \"block,bytes\" above it");
+    refuses(NULL, "51,32768,7\n49,22528,8\n",
+            "F:1: found numbers, expected the names of the columns: put a line \"block,bytes,step,token\" above it, or "
+            "say which column is which: --trace-format 'csv(id=1,size=2)'");
+    refuses(NULL, "time,object,size\n",
+            "F:1: unknown column \"time\"; expected block, bytes, step, token, phase, compute_ns, layer or kind; where "
+            "columns have other names, say their places: --trace-format 'csv(time=1,id=2,size=3,header)'");
     refuses(NULL, "block,bytes\na,1\nb\n", "F:3: found 1 fields, expected 2 as in the line of column names");
     refuses(NULL, "block,bytes\na,1\na,2\n", "F:3: block \"a\" has 2 bytes: expected 1 as where it appears first");
     refuses(NULL, "block,bytes\na,\n", "F:2: block \"a\" has no bytes: expected its size where it appears first");

@@ -7,6 +7,7 @@ static void test_ids(void **state)
 {
     (void)state;
     struct read r;
+    char name[MODEL_NUMBER_TEXT];
     reads(NULL, "5\n7\n5\n", "0 1 0");
     reads(NULL,
           "\xEF\xBB\xBF"
@@ -14,8 +15,8 @@ static void test_ids(void **state)
           "0 1 0");
     reads(NULL, "*\n\n18446744073709551615\n0", "0 1");
     assert_true(alone(&r, NULL, "70\n7\n70\n", 8));
-    assert_string_equal(model_block_name(&r.own, 0), "70");
-    assert_int_equal(r.own.blocks[1].bytes, 1);
+    assert_string_equal(model_write_name(&r.own, 0, name), "70");
+    assert_int_equal(r.own.policy_blocks[1].bytes, 1);
     assert_int_equal(r.own.block_count, 2);
     assert_false(r.has_bytes);
     assert_false(r.trace.counts_tokens);
@@ -33,6 +34,10 @@ static void test_ids(void **state)
     refuses(NULL, "1\n2.5\n", "F:2: found \"2.5\", expected one block id a line, a decimal number");
     refuses(NULL, "1\n  2x \r\n3\n", "F:2: found \"2x\", expected one block id a line, a decimal number");
     refuses("ids", "*\n* 4\n", "F:2: found \"* 4\", expected one block id a line, a decimal number");
+    reads(NULL, "18446744073709551615\n00000000000000000001\n12345678\n123456789012345678\n1\n", "0 1 2 3 1");
+    refuses(NULL, "1\n99999999999999999999\n", "F:2: found \"99999999999999999999\", expected a block id below 2^64");
+    refuses(NULL, "29999999999999999999\n", "F:1: found \"29999999999999999999\", expected a block id below 2^64");
+    refuses(NULL, "100000000000000000000\n", "F:1: found \"100000000000000000000\", expected a block id below 2^64");
     refuses(NULL, "1\n18446744073709551616\n", "F:2: found \"18446744073709551616\", expected a block id below 2^64");
 }
 
@@ -185,8 +190,8 @@ static void test_formats(void **state)
     refuses("idz", "1\n", "unknown trace format \"idz\": did you mean ids?");
     refuses(
         NULL, "\n# tracer: nop\n",
-        "F:2: \"# tracer: nop\" begins no known format: expected a block id (ids), ids with blanks between (passes), "
-        "names of columns with \"block\" (csv) or \"# route_trace v1\" (route)");
+        "F:2: \"# tracer: nop\" begins no known format: expected a block id (ids), ids with blanks between (passes, "
+        "arc), names of columns with \"block\" (csv) or \"# route_trace v1\" (route)");
     reads("auto", "1\n2 3\n", "0 1 2"); /* passes, though its first line has one id */
 
     static const char text[] = "3\n4\n3\n";

@@ -166,6 +166,41 @@ static void test_equal_works_are_stored_once(void **state)
     done(&b);
 }
 
+/* Plain steps, whose sums are told, end as the same steps added one by one. */
+static void test_plain_steps_at_once(void **state)
+{
+    (void)state;
+    struct built one, all;
+    static const uint32_t blocks[] = {2, 0, 1, 1, 0, 2, 2};
+    enum { COUNT = sizeof blocks / sizeof *blocks };
+    uint32_t *uses;
+    start(&one, "a:1B b:10B c:100B");
+    segment(&one, token);
+    for (uint32_t i = 0; i < COUNT; i++)
+        step(&one, (const char[]){(char)('0' + blocks[i]), '\0'});
+    finish(&one);
+    start(&all, "a:1B b:10B c:100B");
+    segment(&all, token);
+    for (uint32_t i = 0; i < COUNT; i += i + 1) { /* 1, 2, 4 of them */
+        assert_true(trace_add_plain_steps(&all.builder, i + 1, &uses, &all.err));
+        memcpy(uses, blocks + i, (i + 1) * sizeof *uses);
+    }
+    all.builder.summed = true;
+    all.builder.plain_bytes = 2 * 1 + 2 * 10 + 3 * 100;
+    finish(&all);
+    steps_are(&all.trace, "2 0 1 1 0 2 2");
+    assert_int_equal(all.trace.access_count, one.trace.access_count);
+    assert_int_equal(all.trace.token_count, one.trace.token_count);
+    assert_int_equal(all.trace.accessed_bytes, one.trace.accessed_bytes);
+    assert_int_equal(all.trace.step_uses_max, one.trace.step_uses_max);
+    assert_int_equal(all.trace.step_bytes_max, one.trace.step_bytes_max);
+    assert_int_equal(all.trace.cycle_bytes, one.trace.cycle_bytes);
+    assert_int_equal(all.trace.working_set_bytes, one.trace.working_set_bytes);
+    assert_int_equal(all.trace.block_count, one.trace.block_count);
+    done(&one);
+    done(&all);
+}
+
 static void test_shares_sum_up(void **state)
 {
     (void)state;
@@ -219,8 +254,8 @@ static void test_refusals(void **state)
     start(&b, "2 x 1B");
     segment(&b, token);
     assert_true(trace_add_step(&b.builder, 0, &b.err));
-    assert_false(trace_add_use(&b.builder, MODEL_BLOCKS_MAX, 0, &b.err));
-    assert_string_equal(b.err.text, "more than 1048576 blocks");
+    assert_false(trace_add_use(&b.builder, NUMBERED_BLOCKS_MAX, 0, &b.err));
+    assert_string_equal(b.err.text, "more than 268435456 blocks");
     struct segment deep = token;
     deep.context_first = UINT32_MAX;
     assert_false(trace_add_segment(&b.builder, &deep, &b.err));
@@ -241,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_a_repeat_ends_with_its_step),
         cmocka_unit_test(test_sums_count_repetitions),
         cmocka_unit_test(test_equal_works_are_stored_once),
+        cmocka_unit_test(test_plain_steps_at_once),
         cmocka_unit_test(test_shares_sum_up),
         cmocka_unit_test(test_refusals),
     };

@@ -1,0 +1,124 @@
+/* The schema of the database: identity, making, and the step from version to version. */
+#include "results/store_schema.h"
+
+#include <stdio.h>
+
+#include "results/store_file.h"
+
+/* Version 1 could not tell late bytes from useful ones (all that was not wasted counts as useful), knew no admission
+ * rules, and refused runs that failed. A CHECK cannot be altered, so the table is made anew; the views are made with
+ * it. */
+static const char before_2[] = "DROP VIEW runs; DROP VIEW ranking; DROP VIEW tokens; DROP VIEW samples; "
+                               "DROP VIEW blocks; ALTER TABLE run RENAME TO run_version_1";
+#define COLUMNS_1                                                                                                      \
+    "id, run_key, experiment, device, model, quant, workload, loader, policy, evict, pin, prefetch, budget_bytes, "    \
+    "seed, outcome, killed_by, killed_phase, tokens, accesses, hits, delayed_hits, misses, hit_rate, bytes_accessed, " \
+    "byte_hit_rate, evictions, bytes_read, bytes_prefetched, bytes_prefetch_wasted, major_faults, minor_faults, "      \
+    "peak_memory_bytes, peak_weights_bytes, peak_kv_bytes, peak_activation_bytes, virtual_time_ns, load_ns, "          \
+    "compute_ns, stall_ns, idle_ns, ttft_ns, tpot_mean_ns, tpot_p50_ns, tpot_p95_ns, tpot_p99_ns, tokens_per_s, "      \
+    "flash_busy_ns, uncacheable, config"
+static const char after_2[] =
+    "INSERT INTO run (" COLUMNS_1 ", bytes_prefetch_useful, bytes_prefetch_late, admit) "
+    "SELECT " COLUMNS_1 ", bytes_prefetched - bytes_prefetch_wasted, 0, 'none' FROM run_version_1; "
+    "DROP TABLE run_version_1";
+
+enum { OLDEST_VERSION = 1 };
+
+static bool execute(sqlite3 *db, const char *sql)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+bool store_query_integer(sqlite3 *db, const char *sql, int64_t *value)
+{
+    sqlite3_stmt *stmt;
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return false;
+    const bool ok = sqlite3_step(stmt) == SQLITE_ROW;
+    if (ok)
+        *value = sqlite3_column_int64(stmt, 0);
+    return sqlite3_finalize(stmt) == SQLITE_OK && ok;
+}
+
+static bool read_identity(sqlite3 *db, struct store_identity *id)
+{
+    id->objects = 0;
+    return store_query_integer(db, "PRAGMA application_id", &id->application) &&
+           store_query_integer(db, "PRAGMA user_version", &id->version) &&
+           (id->application == STORE_APPLICATION_ID ||
+            store_query_integer(db, "SELECT count(*) FROM sqlite_schema", &id->objects));
+}
+
+bool store_identify(sqlite3 *db, struct store_identity *id)
+{
+    return execute(db, "BEGIN") && read_identity(db, id) && execute(db, "COMMIT");
+}
+
+bool store_is_empty(const struct store_identity *id)
+{
+    return id->application == 0 && id->version == 0 && id->objects == 0;
+}
+
+bool store_check(const char *path, const struct store_identity *id, struct error *err)
+{
+    if (store_is_empty(id))
+        return fail(err, STATUS_IO, "%s: an empty database, no run was ever stored in it", path);
+    if (id->application != STORE_APPLICATION_ID)
+        return fail(err, STATUS_IO, "%s: a database of another program (application_id %lld, expected %d)", path,
+                    (long long)id->application, STORE_APPLICATION_ID);
+    if (id->version > STORE_SCHEMA_VERSION)
+        return fail(err, STATUS_IO, "%s: written by a newer pocketload (schema version %lld, this one knows %d)", path,
+                    (long long)id->version, STORE_SCHEMA_VERSION);
+    if (id->version < OLDEST_VERSION)
+        return fail(err, STATUS_IO, "%s: unknown schema version %lld, expected %d to %d", path, (long long)id->version,
+                    OLDEST_VERSION, STORE_SCHEMA_VERSION);
+    return true;
+}
+
+/* Ends the transaction that a change of the schema is in. */
+static bool end_change(const char *path, sqlite3 *db, bool ok, const char *doing, struct error *err)
+{
+    if (ok && execute(db, "COMMIT"))
+        return true;
+    store_file_fail(path, db, doing, err);
+    if (!sqlite3_get_autocommit(db))
+        execute(db, "ROLLBACK");
+    return false;
+}
+
+static bool set_version(sqlite3 *db)
+{
+    char pragmas[96];
+    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", STORE_APPLICATION_ID,
+             STORE_SCHEMA_VERSION);
+    return execute(db, pragmas);
+}
+
+/* Under the write lock, so that of two processes that find an empty file one makes the schema. In rollback mode: the
+ * header of the main file then always tells whose it is. */
+bool store_create(const char *path, sqlite3 *db, const char *schema, struct error *err)
+{
+    struct store_identity id;
+    /* Pages of 8 KiB hold a run's rows in half as many writes. */
+    bool ok = execute(db, "PRAGMA page_size = 8192; BEGIN EXCLUSIVE") && read_identity(db, &id);
+    if (ok && store_is_empty(&id))
+        ok = execute(db, schema) && set_version(db);
+    return end_change(path, db, ok, "cannot create", err);
+}
+
+bool store_migrate(const char *path, sqlite3 *db, const struct store_identity *id, const char *schema,
+                   struct error *err)
+{
+    if (id->version == STORE_SCHEMA_VERSION)
+        return true;
+    if (sqlite3_db_readonly(db, "main") == 1)
+        return fail(err, STATUS_IO,
+                    "%s: written by an older pocketload (schema version %lld), and it is read-only: expected a file "
+                    "that can be brought to version %d",
+                    path, (long long)id->version, STORE_SCHEMA_VERSION);
+    struct store_identity now;
+    bool ok = execute(db, "BEGIN IMMEDIATE") && read_identity(db, &now);
+    if (ok && now.version == 1)
+        ok = execute(db, before_2) && execute(db, schema) && execute(db, after_2) && set_version(db);
+    return end_change(path, db, ok, "cannot bring up to this version", err);
+}
