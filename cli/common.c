@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/suggest.h"
+#include "base/units.h"
 
 int report(const struct error *err)
 {
@@ -38,6 +39,15 @@ bool parse_format(const char *text, enum format *format, struct error *err)
     char near[ERROR_PART];
     return fail(err, STATUS_USAGE, "--format: unknown format \"%.80s\"%s", text,
                 suggest_text(text, format_names, FORMATS, near, sizeof near));
+}
+
+bool parse_timeout(const char *text, int64_t *timeout_ms, struct error *err)
+{
+    int64_t ns;
+    if (!parse_time(text, &ns, err))
+        return fail_in(err, "--timeout");
+    *timeout_ms = ns / 1000000;
+    return *timeout_ms > 0 || fail(err, STATUS_USAGE, "--timeout: %.80s is less than 1ms", text);
 }
 
 bool finish_stdout(struct error *err)

@@ -3,6 +3,7 @@
 #define POCKETLOAD_CLI_COMMON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -21,6 +22,9 @@ bool wants_color(FILE *file);
 
 /* "table", "csv", ... with the nearest spelling in the error. */
 bool parse_format(const char *text, enum format *format, struct error *err);
+
+/* A limit of at least 1 ms, with "--timeout" in its errors. */
+bool parse_timeout(const char *text, int64_t *timeout_ms, struct error *err);
 
 /* Writes what is buffered for stdout and checks it. False when the reader or the disk did not take all of it. */
 bool finish_stdout(struct error *err);

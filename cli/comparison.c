@@ -12,7 +12,6 @@
 #include "workloads/workload.h"
 
 enum { LIST_MAX = 4096, CELLS_MAX = 1 << 20 };
-#define MS_NS INT64_C(1000000)
 #define BOUND_POLICY "belady"
 
 /* ---- Options ---- */
@@ -20,15 +19,6 @@ enum { LIST_MAX = 4096, CELLS_MAX = 1 << 20 };
 void comparison_defaults(struct comparison_options *options)
 {
     *options = (struct comparison_options){.evict_when = EVICT_BEFORE_INSERT, .seed = 1, .jobs = farm_default_jobs()};
-}
-
-static bool parse_timeout(const char *text, struct comparison_options *options, struct error *err)
-{
-    int64_t ns;
-    if (!parse_time(text, &ns, err))
-        return fail_in(err, "--timeout");
-    options->timeout_ms = ns / MS_NS;
-    return options->timeout_ms > 0 || fail(err, STATUS_USAGE, "--timeout: %.80s is less than 1ms", text);
 }
 
 static bool parse_number(int key, const char *text, struct comparison_options *options, struct error *err)
@@ -69,7 +59,7 @@ error_t comparison_parse(int key, char *text, struct comparison_options *options
     case 'j':
         return parse_number(key, text, options, err) ? 0 : EINVAL;
     case KEY_TIMEOUT:
-        return parse_timeout(text, options, err) ? 0 : EINVAL;
+        return parse_timeout(text, &options->timeout_ms, err) ? 0 : EINVAL;
     case KEY_BOUNDS:
         options->bounds = true;
         return 0;
@@ -135,15 +125,25 @@ bool comparison_for_people(const struct comparison *comparison)
     return comparison->options->format == FORMAT_TABLE || comparison->options->format == FORMAT_MARKDOWN;
 }
 
+/* Where the user named the bound among others it moves to the end, so that a table always ends with the bounds. */
 static bool add_bounds(struct comparison *comparison, struct error *err)
 {
+    struct policy_choice *policies = comparison->policies;
     comparison->named_count = comparison->policy_count;
     comparison->bounds =
         comparison->options->bounds || (comparison_for_people(comparison) && !comparison->options->no_bounds);
-    for (size_t p = 0; p < comparison->named_count; p++)
-        if (strcmp(comparison->policies[p].label, BOUND_POLICY) == 0)
-            return true;
-    return !comparison->bounds || add_policy(comparison, BOUND_POLICY, err);
+    if (!comparison->bounds)
+        return true;
+    for (size_t p = 0; p < comparison->named_count; p++) {
+        if (strcmp(policies[p].label, BOUND_POLICY) != 0)
+            continue;
+        const struct policy_choice bound = policies[p];
+        memmove(&policies[p], &policies[p + 1], (comparison->policy_count - p - 1) * sizeof bound);
+        policies[comparison->policy_count - 1] = bound;
+        comparison->named_count -= comparison->policy_count > 1 ? 1 : 0;
+        return true;
+    }
+    return add_policy(comparison, BOUND_POLICY, err);
 }
 
 bool comparison_start(struct comparison *comparison, const struct comparison_options *options, struct error *err)

@@ -57,7 +57,7 @@ void comparison_defaults(struct comparison_options *options);
 /* Takes an option or the trace; ARGP_ERR_UNKNOWN for what is not shared. `command` is for messages. */
 error_t comparison_parse(int key, char *text, struct comparison_options *options, const char *command);
 
-/* What is compared. With bounds Belady's policy is the last of `policies`, unless the user named it. */
+/* What is compared. With bounds Belady's policy is the last of `policies`, also where the user named it. */
 struct comparison {
     const struct comparison_options *options;
     struct trace trace;
@@ -67,7 +67,7 @@ struct comparison {
     struct policy_choice *policies;
     struct capacity *capacities;
     size_t policy_count, capacity_count;
-    size_t named_count; /* policies that the user named */
+    size_t named_count; /* policies that the user named, without the bound where others stand beside it */
     bool bounds;
     struct trace_context context;
     struct replay_cell *cells; /* of comparison_run */

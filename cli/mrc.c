@@ -213,9 +213,15 @@ static void fill_curves(const struct comparison *mrc, struct curve_capacity *cap
         for (size_t p = 0; p <= mrc->policy_count; p++) {
             const struct replay_cell *cell = &mrc->cells[c * mrc->policy_count + (p < mrc->policy_count ? p : 0)];
             const struct replay_result *result = p < mrc->policy_count ? &cell->result : &infinite;
+            const bool infinite_one = p == mrc->policy_count;
             values[p * mrc->capacity_count + c] =
-                (struct curve_value){p == mrc->policy_count || (cell->done && cell->error == NULL), result->misses,
-                                     result->bytes_accessed - result->bytes_hit};
+                (struct curve_value){.known = infinite_one || (cell->done && cell->error == NULL),
+                                     .misses = result->misses,
+                                     .bytes_missed = result->bytes_accessed - result->bytes_hit,
+                                     .note = infinite_one  ? NULL
+                                             : cell->error ? cell->error->text
+                                             : cell->done  ? result->remark
+                                                           : NULL};
         }
     }
 }
@@ -267,8 +273,9 @@ static bool print_points(const struct comparison *mrc, const char *plot, const s
     bool good = (capacities && values) || fail(err, STATUS_IO, "out of memory");
     for (size_t i = 0; good && i < count; i++) {
         capacities[i] = (struct curve_capacity){points[i].capacity, false, share_of(mrc, points[i].capacity, false)};
-        values[i] = (struct curve_value){true, mrc->trace.access_count - points[i].hits,
-                                         mrc->trace.accessed_bytes - points[i].bytes_hit};
+        values[i] = (struct curve_value){.known = true,
+                                         .misses = mrc->trace.access_count - points[i].hits,
+                                         .bytes_missed = mrc->trace.accessed_bytes - points[i].bytes_hit};
     }
     if (good) {
         struct curves curves = curves_of(mrc);
@@ -320,14 +327,15 @@ static int run_grid(struct comparison *mrc, const struct mrc_options *given)
 
 int command_mrc(int argc, char **argv)
 {
-    static const struct argp argp = {options,
-                                     parse,
-                                     "TRACE",
-                                     "Miss-ratio curves: misses by capacity. That of lru is exact at all capacities "
-                                     "from one pass; other policies are replayed at each point.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
+    static const struct argp argp = {
+        options,
+        parse,
+        "TRACE",
+        "Miss-ratio curves: misses by capacity. That of lru is exact at all capacities "
+        "from one pass; other policies are replayed at each point, Belady's too (--no-bounds saves that time).",
+        NULL,
+        NULL,
+        NULL};
     struct mrc_options given = {.points = 0};
     struct error err;
     comparison_defaults(&given.shared);

@@ -16,7 +16,8 @@ struct profile_options {
 };
 
 static const struct argp_option options[] = {
-    {"run", KEY_RUN, "KEY", 0, "the run, by its key or the first digits of it, at least 6", 0},
+    {"run", KEY_RUN, "KEY", 0,
+     "the run, by its key or the first digits of it, at least 6 (see `pocketload run --format csv`)", 0},
     {"format", KEY_FORMAT, "FORMAT", 0, "csv (default, what policy.profile reads), table, json, jsonl or markdown", 0},
     HELP_OPTION,
     {0},

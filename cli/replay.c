@@ -1,5 +1,6 @@
 /* `pocketload replay`: a trace against policies and capacities, without time. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,11 +129,19 @@ static bool print_row(const struct comparison *replay, struct output *output, si
 {
     char label[POLICY_TEXT_MAX + 32];
     const struct replay_cell *cell = &replay->cells[c * replay->policy_count + p];
-    if (cell->error != NULL)
-        return true;
+    if (cell->error != NULL && comparison_for_people(replay))
+        return true; /* stderr has told why */
     struct replay_row row = {.note = cell->result.remark};
     replay_record_fill(&row.record, replay->options->trace, comparison_label(replay, p, label), &replay->capacities[c],
                        &cell->result); /* the trace as the user named it */
+    if (cell->error == NULL)
+        return output_record(output, &row, err);
+    char reason[sizeof cell->error->text + 8];
+    snprintf(reason, sizeof reason, "failed: %s", cell->error->text);
+    row.note = reason;
+    row.record.accesses = row.record.hits = row.record.misses = UINT64_MAX; /* none */
+    row.record.bytes_read = row.record.evictions = UINT64_MAX;
+    row.record.hit_rate = row.record.byte_hit_rate = (double)NAN;
     return output_record(output, &row, err);
 }
 
@@ -189,7 +198,8 @@ static int replay_all(struct comparison *replay)
     if (!comparison_run(replay, &err))
         return report(&err);
     const int status = comparison_report(replay, &all_failed);
-    if (all_failed) /* they have told why; a table of bounds alone would look like a result */
+    if (all_failed &&
+        comparison_for_people(replay)) /* they have told why; a table of bounds alone would look like a result */
         return status;
     if (comparison_for_people(replay))
         say_context(replay);

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "cli/arguments.h"
@@ -15,7 +14,6 @@
 
 enum { KEY_SET = KEY_OWN, KEY_DB, KEY_SHARD, KEY_FORCE, KEY_FAIL_ON_KILL, KEY_TIMEOUT, KEY_SUMMARY };
 enum { SHARDS_MAX = 1 << 20, NOTES_RUNS_MAX = 256, NOTES_BYTES = 4096 };
-#define MS_NS INT64_C(1000000)
 
 struct run_options {
     struct arguments arguments;
@@ -60,15 +58,6 @@ static bool parse_shard(const char *text, struct run_options *run, struct error 
     return true;
 }
 
-static bool parse_timeout(const char *text, struct run_options *run, struct error *err)
-{
-    int64_t ns;
-    if (!parse_time(text, &ns, err))
-        return fail_in(err, "--timeout");
-    run->timeout_ms = ns / MS_NS;
-    return run->timeout_ms > 0 || fail(err, STATUS_USAGE, "--timeout: %.80s is less than 1ms", text);
-}
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct run_options *run = state->input;
@@ -89,7 +78,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         good = parse_shard(text, run, err);
         break;
     case KEY_TIMEOUT:
-        good = parse_timeout(text, run, err);
+        good = parse_timeout(text, &run->timeout_ms, err);
         break;
     case KEY_FORCE:
         run->force = true;
@@ -179,6 +168,13 @@ static bool print_notes(struct run_results *results, struct error *err)
     for (size_t place = 0; place < results->count && place < NOTES_RUNS_MAX; place++) {
         if (!results->has_record[place] || results->records[place].numbers.outcome == OUTCOME_FAILED)
             continue;
+        const struct run_record *record = &results->records[place];
+        if (record->note[0] != '\0') {
+            char remark[NOTES_BYTES];
+            int length = snprintf(remark, sizeof remark, "%s: %s", record->policy, record->note);
+            if (results_first_time(results, remark, (size_t)length))
+                fprintf(stderr, "note: %s\n", remark);
+        }
         if (!experiment_notes(results->experiment, results->indices[place], &results->prepared, text, sizeof text, err))
             return false;
         for (const char *line = text; *line != '\0';) {
@@ -307,9 +303,7 @@ int command_run(int argc, char **argv)
                                      NULL,
                                      NULL,
                                      NULL};
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct run_options run = {.db = "results/runs.db", .shard = 1, .shards = 1};
-    run.jobs = processors < 1 ? 1 : processors > FARM_JOBS_MAX ? FARM_JOBS_MAX : (uint64_t)processors;
+    struct run_options run = {.db = "results/runs.db", .shard = 1, .shards = 1, .jobs = farm_default_jobs()};
     struct error err;
     run.overrides = calloc((size_t)argc + 1, sizeof *run.overrides);
     if (run.overrides == NULL) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policies/answers.h"
 #include "policies/names.h"
 
 enum {
@@ -48,17 +49,6 @@ static void take_out(struct check_drive *drive, block_id b, enum remove_reason r
     view->held_bytes -= view->blocks[b].bytes;
 }
 
-/* Why b may not be evicted. */
-static const char *why_not(const struct policy_view *view, block_id b)
-{
-    uint8_t state = view->state[b];
-    return state & POLICY_LOADING       ? "it is in flight"
-           : !(state & POLICY_RESIDENT) ? "it is not resident"
-           : state & POLICY_PINNED      ? "it is pinned"
-           : state & POLICY_IN_USE      ? "the running step uses it"
-                                        : "a prefetch may not evict what another prefetch brought";
-}
-
 /* True when the answer of victim() or release() is a block, and a good one. */
 static bool is_good(struct check_drive *drive, enum check_rule rule, const char *question, block_id answer)
 {
@@ -72,7 +62,7 @@ static bool is_good(struct check_drive *drive, enum check_rule rule, const char 
         check_broken(drive, rule, "%s() answers with block %u: there are %u blocks", question, answer,
                      view->block_count);
     else
-        check_broken(drive, rule, "%s() answers with block %u: %s", question, answer, why_not(view, answer));
+        check_broken(drive, rule, "%s() answers with block %u: %s", question, answer, answer_why_not(view, answer));
     drive->over = true;
     return false;
 }

@@ -13,9 +13,6 @@ enum {
     CHECK_ACCESSES = CHECK_STEPS * CHECK_USES,
     CHECK_GUARD = 4096, /* bytes before the state and behind it */
     CHECK_TEXT = 128,
-    /* What the engine gives at most: sim/host.c. */
-    CHECK_STATE_PER_BLOCK = 4096,
-    CHECK_STATE_FIXED = 1 << 26,
 };
 
 enum check_sizes { SIZES_UNIT, SIZES_MIXED, SIZES_MODEL };

@@ -111,7 +111,7 @@ bool check_seat_start(struct check_drive *drive, enum policy_kind kind, const st
         sizes[i] = seat->table.state_size(&shown->view, &args);
         check_told(drive, seat);
     }
-    uint64_t most = (uint64_t)shown->view.block_count * CHECK_STATE_PER_BLOCK + CHECK_STATE_FIXED;
+    uint64_t most = (uint64_t)shown->view.block_count * POLICY_STATE_PER_BLOCK_MAX + POLICY_STATE_FIXED_MAX;
     if (sizes[0] != sizes[1])
         check_broken(drive, CHECK_STATE_SIZE, "state_size() answers %zu, then %zu", sizes[0], sizes[1]);
     if (sizes[0] > most) {

@@ -102,8 +102,7 @@ static bool check_params(const struct policy *table, struct error *err)
     return lists <= 1 || fail(err, STATUS_USAGE, "it has %u parameters that are lists, expected at most one", lists);
 }
 
-/* The first function that is missing, or NULL. */
-static const char *missing_function(const struct policy *table)
+const char *policy_missing_function(const struct policy *table)
 {
     struct policy whole;
     policy_table_complete(table, &whole);
@@ -152,7 +151,7 @@ bool policy_table_check(const struct policy *table, size_t room, struct error *e
                     (unsigned)NEEDS_KNOWN);
     if (!check_params(table, err))
         return false;
-    const char *missing = missing_function(table);
+    const char *missing = policy_missing_function(table);
     return missing == NULL || fail(err, STATUS_USAGE, "its table lacks %s(), which %s %s must have", missing,
                                    policy_kind_article(table->kind), policy_kind_titles[table->kind]);
 }
@@ -166,18 +165,18 @@ struct probe {
     struct error error;
 };
 
-/* Opens the object and checks its table; *policy only where it is good. */
-static bool open_object(const char *path, const struct policy **policy, struct error *err)
+/* Opens the object and checks its table; *policy only where it is good. *object is for dlclose(), NULL: not opened. */
+static bool open_object(const char *path, const struct policy **policy, void **object, struct error *err)
 {
-    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (object == NULL) {
+    *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (*object == NULL) {
         const char *why = dlerror();
         size_t length = strlen(path);
         if (strncmp(why, path, length) == 0 && strncmp(why + length, ": ", 2) == 0)
             why += length + 2;
         return fail(err, STATUS_USAGE, "cannot be loaded: %s", why);
     }
-    const struct policy *table = dlsym(object, "policy");
+    const struct policy *table = dlsym(*object, "policy");
     if (table == NULL)
         return fail(err, STATUS_USAGE, "it exports no symbol `policy`, expected `const struct policy policy`");
     Dl_info info;
@@ -197,10 +196,13 @@ static void probe_object(struct child_shared *shared)
 {
     struct probe *probe = (struct probe *)shared;
     const struct policy *policy;
-    probe->good = open_object(probe->path, &policy, &probe->error);
+    void *object;
+    probe->good = open_object(probe->path, &policy, &object, &probe->error);
+    if (object != NULL) /* its destructors, which the program's end calls too */
+        dlclose(object);
 }
 
-/* Loads the object in a child. */
+/* Loads the object in a child, and gives it back. */
 static bool survives(const char *path, struct error *err)
 {
     struct probe *probe = (struct probe *)child_memory(sizeof *probe);
@@ -210,7 +212,7 @@ static bool survives(const char *path, struct error *err)
     probe->path = path;
     bool good = child_run(probe_object, &probe->shared, true, PLUGIN_LOAD_MS, end, err);
     if (good && end[0] != '\0')
-        good = fail(err, STATUS_USAGE, "loading it %s", end);
+        good = fail(err, STATUS_USAGE, "%s it %s", probe->good ? "unloading" : "loading", end);
     else if (good && !probe->good) {
         *err = probe->error;
         good = false;
@@ -236,8 +238,8 @@ bool policy_plugin_load(const char *path, const struct policy **policy, struct e
     char here[POLICY_TEXT_MAX + 2];
     snprintf(here, sizeof here, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
     /* What the program has loaded already has been through the child. */
-    bool known = dlopen(here, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL;
-    if (!known && (!is_file(here, err) || !survives(here, err)))
+    if (!is_file(here, err) || (dlopen(here, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) == NULL && !survives(here, err)))
         return fail_in(err, "policy %s", path);
-    return open_object(here, policy, err) || fail_in(err, "policy %s", path);
+    void *object; /* stays open */
+    return open_object(here, policy, &object, err) || fail_in(err, "policy %s", path);
 }

@@ -32,6 +32,9 @@ bool policy_plugin_load(const char *path, const struct policy **policy, struct e
  * STATUS_USAGE. */
 bool policy_table_check(const struct policy *table, size_t room, struct error *err);
 
+/* The first function that the contract requires and the table lacks, by its name; NULL: none. Of the table's size. */
+const char *policy_missing_function(const struct policy *table);
+
 /* A copy whose missing end is filled with NULLs: what to call functions through. */
 void policy_table_complete(const struct policy *table, struct policy *whole);
 

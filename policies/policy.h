@@ -11,7 +11,7 @@
  * Order of the calls, for one run:
  *
  *   1. Pin rule: state_size(), init(), plan() once. What it pins is in view->pinned_bytes from then on, and is loaded
- *      before the first step; the eviction policy never hears of these blocks.
+ *      before the first step (POLICY_PINNED from then on); the eviction policy never hears of these blocks.
  *   2. Eviction policy, admission rule and prefetcher: state_size(), init(), then the eviction policy's remark(). State
  *      memory is zeroed and aligned to 64 bytes.
  *   3. For each step, its uses in the order of the trace. For the first use of a block by the step:
@@ -24,20 +24,21 @@
  *                       called when it arrives. Then release() until it answers BLOCK_NONE.
  *      For each further use of the same block by the same step (prompt tokens that share an expert): on_hit(b), then
  *      release().
- *      With evict_when = after_step no victim is asked for before on_insert; when the step ends, the engine asks
- *      victim(BLOCK_NONE) until the held bytes fit or the answer is BLOCK_NONE.
+ *      With evict_when = after_step no victim is asked for before a miss's on_insert; when the step ends, the engine
+ *      asks victim(BLOCK_NONE) until the held bytes fit or the answer is BLOCK_NONE.
  *   4. When the last block of a step is there: the prefetcher's plan(), which replaces the plan before. Each block of
  *      the plan that is absent when its turn comes goes through admit(), victim(), on_remove(), on_insert() and
- *      release() as above, without on_miss(): a fill is not a use. Its first use is an on_hit(), even when it is still
- *      in flight.
+ *      release() as above, without on_miss(): a fill is not a use. One that is too large or refused is passed over;
+ *      when victim() answers BLOCK_NONE the rest of the plan is dropped. Its first use is an on_hit(), even when it is
+ *      still in flight.
  *
  * `release` gives up blocks although there is room, for policies whose parts have limits of their own; for each answer
  * on_remove(answer) is called before the next question. A block that may not be evicted now can be released at a later
  * question.
  *
- * A streamed block is read for its step without being kept; the policy hears on_miss() only. A block is streamed when
- * it is larger than the budget less the pinned bytes, when admit() refuses it, or when victim() answers BLOCK_NONE
- * (unless view->may_exceed). A demand drops prefetches in flight before it gives up on room: on_remove(b,
+ * A streamed block is read for its step without being kept; the policy hears on_miss() only. A demanded block is
+ * streamed when it is larger than the budget less the pinned bytes, when admit() refuses it, or when victim() answers
+ * BLOCK_NONE (unless view->may_exceed). A demand drops prefetches in flight before it gives up on room: on_remove(b,
  * REMOVE_CANCELLED), unasked. So refuse by admit(), which is asked once, not by victim().
  *
  * `victim` and `release` answer with a block for which policy_may_evict() holds, or with BLOCK_NONE: "I have none".
@@ -81,7 +82,7 @@ enum {
     POLICY_RESIDENT = 1,
     POLICY_LOADING = 2,     /* in flight: its bytes are reserved */
     POLICY_PINNED = 4,      /* never evicted */
-    POLICY_IN_USE = 8,      /* named by the step that runs; set whenever a victim is asked for */
+    POLICY_IN_USE = 8,      /* named by the step that runs; set on all held ones of it when a victim is asked for */
     POLICY_PREFETCHED = 16, /* brought by a prefetch and not yet used */
 };
 

@@ -2,8 +2,8 @@
  *
  * Each expert that a coming step will use is predicted with the chance `recall`. Wrong experts of the same layer are
  * added until, in expectation, the share `accuracy` of the predicted ones is right. All lots are functions of the run's
- * seed, the step and the block: a step that is seen by several plans is predicted alike by each. What is no expert is
- * foreseeable, and fetched as `next` does. */
+ * seed, the step and the block: a step that is seen by several plans is predicted alike by each. What is no expert
+ * counts as foreseen, and comes first. */
 #include "policies/lots.h"
 #include "policies/ranks.h"
 

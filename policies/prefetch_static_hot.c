@@ -1,9 +1,7 @@
 /* Fetches the blocks that an earlier run used most for their size, whenever they are absent.
  *
  * The set is chosen once: by accesses per byte of the profile, as many as fit beside the largest step. */
-#include "policies/policy.h"
-
-__extension__ typedef unsigned __int128 uint128;
+#include "policies/hottest.h"
 
 struct static_hot {
     uint32_t count;   /* the user's limit; 0: none */
@@ -31,51 +29,13 @@ static uint32_t static_hot_reach(const void *self, const struct policy_view *vie
     return 1;
 }
 
-/* True when a goes before b. Products instead of quotients: exact. */
-static bool hotter(const struct policy_view *view, block_id a, block_id b)
-{
-    uint128 left = (uint128)view->profile[a] * view->blocks[b].bytes;
-    uint128 right = (uint128)view->profile[b] * view->blocks[a].bytes;
-    return left != right ? left > right : a < b;
-}
-
-static void sift_down(const struct policy_view *view, block_id *heap, uint32_t count, uint32_t at)
-{
-    block_id moving = heap[at];
-    while (at < count / 2) {
-        uint32_t child = 2 * at + 1;
-        if (child + 1 < count && hotter(view, heap[child + 1], heap[child]))
-            child++;
-        if (!hotter(view, heap[child], moving))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moving;
-}
-
 /* At the first plan: what is pinned is known by then. */
 static void choose(struct static_hot *hot, const struct policy_view *view)
 {
-    block_id *heap = hot->order + view->block_count;
-    uint32_t limit = hot->count != 0 ? hot->count : UINT32_MAX, left = 0;
     uint64_t taken = view->pinned_bytes + view->step_bytes_max;
     uint64_t room = view->budget_bytes > taken ? view->budget_bytes - taken : 0;
-    for (block_id b = 0; b < view->block_count; b++)
-        if (view->profile[b] != 0 && !(view->state[b] & POLICY_PINNED))
-            heap[left++] = b;
-    for (uint32_t at = left / 2; at-- > 0;)
-        sift_down(view, heap, left, at);
-    while (left > 0 && hot->planned < limit && room > 0) {
-        block_id best = heap[0];
-        heap[0] = heap[--left];
-        if (left > 0)
-            sift_down(view, heap, left, 0);
-        if (view->blocks[best].bytes <= room) {
-            room -= view->blocks[best].bytes;
-            hot->order[hot->planned++] = best;
-        }
-    }
+    struct hottest hottest = hottest_start(view, view->profile, hot->order + view->block_count);
+    hot->planned = hottest_choose(&hottest, room, hot->order, hot->count != 0 ? hot->count : UINT32_MAX);
     hot->chosen = true;
 }
 

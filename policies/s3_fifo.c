@@ -206,7 +206,7 @@ static void s3_remark(const void *self, const struct policy_view *view, char *li
 {
     const struct s3 *s3 = self;
     uint64_t limit = s3->limit_bytes[S3_SMALL];
-    part_remark_of(view, limit > 0 ? limit - 1 : 0, "too large for the small queue", limit, "it is never kept",
+    part_remark_of(view, limit > 0 ? limit - 1 : 0, "not smaller than the small queue", limit, "it is never kept",
                    "they are never kept", line, size);
 }
 

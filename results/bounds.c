@@ -116,26 +116,27 @@ const char *bounds_capacity_text(const struct trace_context *context, const char
         snprintf(out, BOUNDS_TEXT, "%s is %s of the cycle (%s): LRU and FIFO hit nothing on a pure loop", what, factor,
                  cycle);
     else
-        snprintf(out, BOUNDS_TEXT,
-                 "%s is %s of the cycle (%s): where each token touches the same, LRU and FIFO hit nothing", what,
-                 factor, cycle);
+        snprintf(out, BOUNDS_TEXT, "%s is %s of the cycle (%s): what one token touches does not fit", what, factor,
+                 cycle);
     return out;
 }
 
 const char *bounds_noise_text(const double *hit_rates, size_t count, const char *where, char out[BOUNDS_TEXT])
 {
     double least = INFINITY, most = -INFINITY;
+    size_t known = 0;
     out[0] = '\0';
     for (size_t i = 0; i < count; i++) {
+        known += isnan(hit_rates[i]) ? 0 : 1;
         least = fmin(least, hit_rates[i]);
         most = fmax(most, hit_rates[i]);
     }
     const double points = 100 * (most - least);
-    if (count < 2 || !(points <= NOISE_POINTS))
+    if (known < 2 || !(points <= NOISE_POINTS))
         return out;
     char all[UNITS_TEXT] = "both";
-    if (count > 2)
-        snprintf(all, sizeof all, "all %zu", count);
+    if (known > 2)
+        snprintf(all, sizeof all, "all %zu", known);
     /* Rounded up, but not for the last bits of a difference of two quotients. */
     const double unit = points < 0.1 ? 100 : 10;
     if (points < 0.005)

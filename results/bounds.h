@@ -31,7 +31,8 @@ const char *bounds_capacity_text(const struct trace_context *context, const char
                                  char out[BOUNDS_TEXT]);
 
 /* Whether hit rates of `count` policies are so close that none is better, and the sentence that says so: "all 5
- * policies are within 0.3 points at 500obj: none is better here". "" when they are not, or when there is only one. */
+ * policies are within 0.3 points at 500obj: none is better here". "" when they are not, or when there is only one. NAN:
+ * a policy without a hit rate, which does not count. */
 const char *bounds_noise_text(const double *hit_rates, size_t count, const char *where, char out[BOUNDS_TEXT]);
 
 #endif

@@ -2,6 +2,7 @@
 #include "results/mrc.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/units.h"
@@ -12,6 +13,7 @@ struct mrc_record {
     double capacity_share;
     uint64_t accesses, misses;
     double miss_ratio, byte_miss_ratio;
+    const char *note;
 };
 
 #define MRC(name, type, nullable, help)                                                                                \
@@ -25,9 +27,10 @@ const struct column mrc_columns[] = {
     MRC(capacity_bytes, COLUMN_INTEGER, true, "capacity in bytes; none where it counts blocks of several sizes"),
     MRC(capacity_share, COLUMN_REAL, true, "capacity / distinct bytes that the trace touches (or blocks)"),
     MRC(accesses, COLUMN_INTEGER, false, "look-ups of a distinct block by a step"),
-    MRC(misses, COLUMN_INTEGER, false, "accesses whose block was absent"),
+    MRC(misses, COLUMN_INTEGER, true, "accesses whose block was absent; none: the replay failed"),
     MRC(miss_ratio, COLUMN_REAL, true, "misses / accesses"),
     MRC(byte_miss_ratio, COLUMN_REAL, true, "share of the bytes accessed that was absent"),
+    MRC(note, COLUMN_TEXT, true, "what the policy says of itself at this capacity, or why it failed"),
 };
 const size_t mrc_column_count = sizeof mrc_columns / sizeof *mrc_columns;
 
@@ -40,15 +43,20 @@ bool mrc_print_records(FILE *file, enum format format, const struct curves *curv
     for (size_t i = 0; good && i < curves->label_count * curves->count; i++) {
         const struct curve_capacity *capacity = &curves->capacities[i % curves->count];
         const struct curve_value *value = &curves->values[i];
-        const struct mrc_record record = {.trace = curves->trace,
-                                          .policy = curves->labels[i / curves->count],
-                                          .capacity_bytes = capacity->by_objects ? UINT64_MAX : capacity->amount,
-                                          .capacity_share = capacity->share,
-                                          .accesses = curves->accesses,
-                                          .misses = value->misses,
-                                          .miss_ratio = ratio(value->misses, curves->accesses),
-                                          .byte_miss_ratio = ratio(value->bytes_missed, curves->bytes_accessed)};
-        good = !value->known || output_record(output, &record, err);
+        struct mrc_record record = {.trace = curves->trace,
+                                    .policy = curves->labels[i / curves->count],
+                                    .capacity_bytes = capacity->by_objects ? UINT64_MAX : capacity->amount,
+                                    .capacity_share = capacity->share,
+                                    .accesses = curves->accesses,
+                                    .misses = value->misses,
+                                    .miss_ratio = ratio(value->misses, curves->accesses),
+                                    .byte_miss_ratio = ratio(value->bytes_missed, curves->bytes_accessed),
+                                    .note = value->note ? value->note : ""};
+        if (!value->known) {
+            record.misses = UINT64_MAX; /* none */
+            record.miss_ratio = record.byte_miss_ratio = (double)NAN;
+        }
+        good = (!value->known && !value->note) || output_record(output, &record, err);
     }
     struct error closing;
     const bool closed = output_close(output, good ? err : &closing);

@@ -12,8 +12,9 @@ struct curve_capacity {
 };
 
 struct curve_value {
-    bool known; /* false: the replay failed */
+    bool known; /* false: the replay failed, or was not asked for */
     uint64_t misses, bytes_missed;
+    const char *note; /* what the policy says of itself, or why it failed; NULL: nothing */
 };
 
 struct curves {
@@ -28,11 +29,11 @@ struct curves {
 };
 
 /* The columns of a record of `mrc`: trace policy capacity_bytes capacity_share accesses misses miss_ratio
- * byte_miss_ratio. */
+ * byte_miss_ratio note. */
 extern const struct column mrc_columns[];
 extern const size_t mrc_column_count;
 
-/* All points, policy by policy. */
+/* All points, policy by policy; those that failed with the reason in place of numbers. */
 bool mrc_print_records(FILE *file, enum format format, const struct curves *curves, struct error *err);
 
 /* Miss ratios with a column for each policy, in FORMAT_TABLE or FORMAT_MARKDOWN, of at most MRC_ROWS capacities evenly

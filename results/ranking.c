@@ -89,8 +89,8 @@ static void verdict(const struct entry *group, size_t length, size_t position, c
     const struct run_numbers *n = &record->numbers;
     if (n->outcome != OUTCOME_COMPLETED) {
         const bool phase = n->outcome == OUTCOME_KILLED && n->killed_phase[0] != '\0';
-        snprintf(out, size, "%s by %s%s%s", record->outcome, n->killed_by, phase ? " in phase " : "",
-                 phase ? n->killed_phase : "");
+        snprintf(out, size, "%s%s%s%s%s", record->outcome, n->outcome == OUTCOME_FAILED ? ": " : " by ", n->killed_by,
+                 phase ? " in phase " : "", phase ? n->killed_phase : "");
     } else if (ranking_compare_merit(record, best) == 0) {
         const bool tie = length > 1 && ranking_compare_merit(best, group[1].record) == 0;
         const bool all = length > 1 && ranking_compare_merit(best, group[length - 1].record) == 0;
@@ -137,7 +137,8 @@ static bool add_row(struct grid *grid, const struct entry *group, size_t length,
            grid_add(grid, whole ? share(ratio((uint64_t)(n->load_ns + n->stall_ns), (uint64_t)n->virtual_time_ns), text)
                                 : "-") &&
            grid_add(grid, n->tokens == 0 ? "-" : format_bytes(n->bytes_read / n->tokens, text)) &&
-           grid_add(grid, format_bytes(n->peak_memory_bytes, text)) && grid_add(grid, outcome);
+           grid_add(grid, n->outcome == OUTCOME_FAILED ? "-" : format_bytes(n->peak_memory_bytes, text)) &&
+           grid_add(grid, outcome);
 }
 
 static size_t group_length(const struct entry *entries, size_t count)

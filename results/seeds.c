@@ -12,17 +12,32 @@ static const char *const headings[COLUMNS] = {"budget", "policy", "seeds", "hit 
 static const bool right[COLUMNS] = {true, false, true, true, true, true, false};
 enum { CELL_TEXT = 96 };
 
+/* So many digits behind the point that a difference that is shown is not 0. */
+static int digits_of(double percent)
+{
+    int digits = 1;
+    for (double least = 0.1; fabs(percent) < least && digits < 6; least /= 10)
+        digits++;
+    return digits;
+}
+
 const char *summary_verdict_text(const struct summary *row, char out[VERDICT_TEXT])
 {
     const struct interval *slower = &row->slower;
+    const int digits = isnan(slower->mean) ? 1 : digits_of(100 * slower->mean);
     if (row->verdict == SUMMARY_KILLED)
         snprintf(out, VERDICT_TEXT, "killed in %" PRIu64 " of %" PRIu64, row->seeds - row->completed, row->seeds);
+    else if (row->verdict == SUMMARY_FAILED)
+        snprintf(out, VERDICT_TEXT, "failed in %" PRIu64 " of %" PRIu64, row->failed, row->seeds);
+    else if ((row->verdict == SUMMARY_SLOWER || row->verdict == SUMMARY_FASTER) && !(slower->low < slower->high))
+        snprintf(out, VERDICT_TEXT, "%s by %.*f %% with every seed: they change nothing here",
+                 slower->mean > 0 ? "slower" : "faster", digits, 100 * fabs(slower->mean));
     else if (row->verdict == SUMMARY_SLOWER)
-        snprintf(out, VERDICT_TEXT, "slower by %.1f %% (95 %%: %.1f .. %.1f)", 100 * slower->mean, 100 * slower->low,
-                 100 * slower->high);
+        snprintf(out, VERDICT_TEXT, "slower by %.*f %% (95 %%: %.*f .. %.*f)", digits, 100 * slower->mean, digits,
+                 100 * slower->low, digits, 100 * slower->high);
     else if (row->verdict == SUMMARY_FASTER)
-        snprintf(out, VERDICT_TEXT, "faster by %.1f %% (95 %%: %.1f .. %.1f)", -100 * slower->mean, -100 * slower->high,
-                 -100 * slower->low);
+        snprintf(out, VERDICT_TEXT, "faster by %.*f %% (95 %%: %.*f .. %.*f)", digits, -100 * slower->mean, digits,
+                 -100 * slower->high, digits, -100 * slower->low);
     else if (row->verdict == SUMMARY_ONE_SEED)
         snprintf(out, VERDICT_TEXT, "one seed in common with the best: nothing shown");
     else

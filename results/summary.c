@@ -6,7 +6,8 @@
 #include <string.h>
 
 const char SUMMARY_BEST[] = "best", SUMMARY_SLOWER[] = "slower", SUMMARY_FASTER[] = "faster",
-           SUMMARY_NONE[] = "no difference shown", SUMMARY_ONE_SEED[] = "one seed", SUMMARY_KILLED[] = "killed";
+           SUMMARY_NONE[] = "no difference shown", SUMMARY_ONE_SEED[] = "one seed", SUMMARY_KILLED[] = "killed",
+           SUMMARY_FAILED[] = "failed";
 
 #define SUMMARY(name, type, member, nullable, help)                                                                    \
     {                                                                                                                  \
@@ -27,13 +28,14 @@ const struct column summary_columns[] = {
     TEXT(policy, false, "composition of policies"),
     SUMMARY("budget_bytes", COLUMN_INTEGER, budget_bytes, false, "bytes that the loader may hold; 0: it has no budget"),
     SUMMARY("seeds", COLUMN_INTEGER, seeds, false, "runs that differ in the seed only"),
-    SUMMARY("completed", COLUMN_INTEGER, completed, false, "of these, runs that were not killed: the means are theirs"),
+    SUMMARY("completed", COLUMN_INTEGER, completed, false,
+            "of these, runs that were neither killed nor failed: the means are theirs"),
     INTERVAL("tokens_per_s", tokens_per_s, "later tokens a second, mean"),
     INTERVAL("tpot_mean_ns", tpot_ns, "time per later token, mean"),
     INTERVAL("ttft_ns", ttft_ns, "time from launch to the end of the first token, mean"),
     INTERVAL("hit_rate", hit_rate, "hits / accesses, mean"),
     INTERVAL("slower", slower, "time / time of the best of the same seed - 1, mean"),
-    TEXT(verdict, false, "best, slower, faster, no difference shown, one seed, or killed"),
+    TEXT(verdict, false, "best, slower, faster, no difference shown, one seed, killed, or failed"),
 };
 const size_t summary_column_count = sizeof summary_columns / sizeof *summary_columns;
 
@@ -153,8 +155,10 @@ static void sum_up(struct series *series, double *values)
                                        .tpot_ns = mean_of(series, tpot_ns, values),
                                        .ttft_ns = mean_of(series, ttft_ns, values),
                                        .hit_rate = mean_of(series, hit_rate, values)};
-    for (size_t i = 0; i < series->length; i++)
+    for (size_t i = 0; i < series->length; i++) {
         series->summary.completed += series->entries[i].record->numbers.outcome == OUTCOME_COMPLETED;
+        series->summary.failed += series->entries[i].record->numbers.outcome == OUTCOME_FAILED;
+    }
     series->time = mean_of(series, time_ns, values).mean;
 }
 
@@ -213,7 +217,7 @@ static void judge(struct series *series, const struct series *best, double *valu
     if (series != best)
         summary->slower = compare_with(best, series, values);
     if (summary->completed < summary->seeds)
-        summary->verdict = SUMMARY_KILLED;
+        summary->verdict = summary->failed > 0 ? SUMMARY_FAILED : SUMMARY_KILLED;
     else if (series == best)
         summary->verdict = SUMMARY_BEST;
     else if (isnan(summary->slower.low))

@@ -11,7 +11,8 @@
 struct summary {
     const char *device, *model, *quant, *workload, *loader, *policy;
     uint64_t budget_bytes;
-    uint64_t seeds, completed; /* runs, and those of them that were not killed: numbers are of these */
+    uint64_t seeds, completed; /* runs, and those of them that came to their end: numbers are of these */
+    uint64_t failed;           /* runs that a part of the policy made fail; all others not completed were killed */
     struct interval tokens_per_s, tpot_ns, ttft_ns, hit_rate;
     /* Against the policy with the least mean time per later token (without one: to the first token) of its setting and
      * budget: the mean over common seeds of time / time of the best - 1. NAN for the best itself. */
@@ -21,7 +22,7 @@ struct summary {
 
 /* SUMMARY_SLOWER and SUMMARY_FASTER: the interval of `slower` excludes 0. SUMMARY_NONE: it does not. */
 extern const char SUMMARY_BEST[], SUMMARY_SLOWER[], SUMMARY_FASTER[], SUMMARY_NONE[], SUMMARY_ONE_SEED[],
-    SUMMARY_KILLED[];
+    SUMMARY_KILLED[], SUMMARY_FAILED[];
 
 /* Summaries by setting, then budget, then from best to worst; *rows from malloc. STATUS_IO without memory. */
 bool summary_make(const struct run_record *records, size_t count, struct summary **rows, size_t *row_count,
@@ -43,7 +44,7 @@ bool output_summary(FILE *file, enum format format, const struct run_record *rec
 bool output_seeds(FILE *file, const struct run_record *records, const struct ranking_bounds *bounds, size_t count,
                   struct error *err);
 
-/* "slower by 3.1 % (95 %: 2.0 .. 4.2)", "no difference shown", "best", "killed in 1 of 3" */
+/* "slower by 3.1 % (95 %: 2.0 .. 4.2)", "no difference shown", "best", "killed in 1 of 3", "failed in 1 of 3" */
 enum { VERDICT_TEXT = 128 };
 const char *summary_verdict_text(const struct summary *row, char out[VERDICT_TEXT]);
 

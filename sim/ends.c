@@ -236,6 +236,7 @@ void run_finish(struct run_state *run, struct run_result *result)
     struct run_numbers *numbers = &run->numbers;
     numbers->virtual_time_ns = run->now_ns;
     must(numbers->virtual_time_ns == numbers->load_ns + numbers->compute_ns + numbers->stall_ns + numbers->idle_ns);
+    numbers->accesses = run->host.access_count;
     must(numbers->accesses == numbers->hits + numbers->delayed_hits + numbers->misses);
     numbers->evictions = run->host.evictions;
     numbers->flash_busy_ns =

@@ -18,7 +18,7 @@ static inline int64_t step_ns(const struct run_state *run, uint32_t step, uint64
     return (flops > memory ? flops : memory) >> COST_FRACTION_BITS;
 }
 
-static void compute(struct run_state *run, int64_t ns)
+static inline void compute(struct run_state *run, int64_t ns)
 {
     int64_t start = run->now_ns;
     if (!events_due(&run->events, start + ns))
@@ -41,7 +41,6 @@ static inline void count_access(struct run_state *run, uint32_t entry, block_id 
 {
     uint64_t bytes = run->host.blocks[b].bytes;
     host_count_access(&run->host, entry, repeats);
-    run->numbers.accesses++;
     run->numbers.bytes_accessed += bytes;
     run->blocks[b].accesses++;
     if (hit) {
@@ -54,8 +53,11 @@ static inline void count_access(struct run_state *run, uint32_t entry, block_id 
 /* Waits until there is room for b; false when there will be none, or the run ends. */
 static bool await_room(struct run_state *run, block_id b)
 {
-    bool coming, made;
-    while (made = room_for_demand(run, b, &coming), coming) {
+    enum room room;
+    while ((room = room_make(run, b, false)) == ROOM_NONE) {
+        bool coming, made = room_by_drops(run, b, &coming);
+        if (!coming)
+            return made;
         run->waits_for_room = true;
         loads_dispatch(run);
         stall(run);
@@ -63,7 +65,7 @@ static bool await_room(struct run_state *run, block_id b)
         if (!run_goes_on(run))
             return false;
     }
-    return made;
+    return room == ROOM_MADE;
 }
 
 /* Begins the load of a block that is not there, after making room for it, or streams it. */
@@ -225,7 +227,14 @@ static inline bool step_of_hits(struct run_state *run, uint32_t begin, uint32_t 
 {
     struct host *host = &run->host;
     const uint32_t *uses = run->trace->uses + begin;
-    for (uint32_t i = 0; i < count; i++) {
+    if (!(host->state[uses[0] & USE_BLOCK] & POLICY_RESIDENT))
+        return false;
+    if (count == 1) { /* most steps of most workloads */
+        count_access(run, begin, uses[0] & USE_BLOCK, repeats, true);
+        host_on_hit(host, uses[0] & USE_BLOCK);
+        return true;
+    }
+    for (uint32_t i = 1; i < count; i++) {
         if (!(host->state[uses[i] & USE_BLOCK] & POLICY_RESIDENT))
             return false;
     }
@@ -268,8 +277,10 @@ static void token(struct run_state *run, const struct segment *segment, uint32_t
     if (run_goes_on(run))
         run_grow(run, MEMORY_KV, run->trace->kv_bytes_per_token * (context + segment->context_growth));
     const struct run_numbers *now = &run->numbers;
-    const struct token_numbers before = {
-        .stall_ns = now->stall_ns, .accesses = now->accesses, .hits = now->hits, .bytes_accessed = now->bytes_accessed};
+    const struct token_numbers before = {.stall_ns = now->stall_ns,
+                                         .accesses = run->host.access_count,
+                                         .hits = now->hits,
+                                         .bytes_accessed = now->bytes_accessed};
     int64_t start = run->now_ns;
     if (run_goes_on(run))
         token_steps(run, segment, repeat, context);
@@ -281,7 +292,7 @@ static void token(struct run_state *run, const struct segment *segment, uint32_t
         .phase = segment->phase,
         .latency_ns = run->now_ns - start,
         .stall_ns = now->stall_ns - before.stall_ns,
-        .accesses = now->accesses - before.accesses,
+        .accesses = run->host.access_count - before.accesses,
         .hits = now->hits - before.hits,
         .bytes_accessed = now->bytes_accessed - before.bytes_accessed,
         .bytes_read = now->bytes_read - run->token_bytes_read,

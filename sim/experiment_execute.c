@@ -132,6 +132,8 @@ bool experiment_execute(struct experiment *experiment, size_t index, struct prep
         part_bind(&config->policy.admit, &cache->model, arena, &spec.admit, err) &&
         find_needs(cache, config, arena, &spec, err) && engine_run(&spec, arena, result, err))
         return true;
+    if (err->code == STATUS_CHECK)
+        fail_in(err, "%s", config->policy.label);
     return fail_in(err, "%s", experiment->path); /* not which run: what many runs fail for is said once */
 }
 

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -20,7 +22,7 @@
 
 /* The parent looks this often whether it shall stop, or a task is late: a signal just before poll() would not wake it.
  */
-enum { WAKE_MS = 50, READ_BYTES = 1 << 16 };
+enum { WAKE_MS = 50, GRACE_MS = 50, READ_BYTES = 1 << 16 };
 /* So many workers in a row, and each worker once more, may end without a task's end: a machine that kills every worker
  * shall not be kept busy. */
 enum { FRUITLESS_MAX = 16 };
@@ -30,6 +32,7 @@ enum { FRUITLESS_MAX = 16 };
 struct worker {
     pid_t pid; /* 0: none */
     int fd;
+    bool ended; /* by the farm, for what it did to its pipe */
     void *data;
     size_t size, capacity;
 };
@@ -59,6 +62,7 @@ static bool start_worker(struct farm *farm, unsigned slot, struct error *err)
         return fail(err, STATUS_IO, "cannot make a pipe for a worker: %s", strerror(errno));
     atomic_store(&farm->shared->slots[slot].task, FARM_NO_TASK);
     pid_t parent = getpid();
+    fflush(NULL); /* what is left in a buffer here, a worker that calls exit() would write once more */
     pid_t pid = fork();
     if (pid < 0) {
         close(ends[0]);
@@ -76,6 +80,7 @@ static bool start_worker(struct farm *farm, unsigned slot, struct error *err)
     close(ends[1]);
     farm->workers[slot].pid = pid;
     farm->workers[slot].fd = ends[0];
+    farm->workers[slot].ended = false;
     farm->workers[slot].size = 0;
     return true;
 }
@@ -88,18 +93,98 @@ static bool report(struct farm *farm, const struct farm_outcome *outcome, struct
     return farm->tasks->take(farm->tasks->context, outcome, err);
 }
 
-/* Reports every whole message that has come. A message that cannot be ends the worker; its task is reported as lost, or
- * done again, when the worker is gone. */
-static bool take_messages(struct farm *farm, struct worker *worker, struct error *err)
+static int64_t timeout_of(const struct farm *farm, size_t task)
 {
+    return farm->tasks->timeouts_ms ? farm->tasks->timeouts_ms[task] : farm->options->timeout_ms;
+}
+
+/* It has ended, and is still to be buried. */
+static bool is_gone(pid_t pid)
+{
+    siginfo_t gone = {0};
+    return waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOHANG | WNOWAIT) == 0 && gone.si_pid == pid;
+}
+
+/* A worker leads a process group of its own, so that what a plug-in started goes with it. */
+static void kill_group(pid_t pid)
+{
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL); /* it may not have made its group yet */
+}
+
+/* Why the worker did not finish the task that it had. `ended`: see struct worker. */
+static void describe_loss(const struct farm *farm, uint64_t held, size_t task, bool ended, int status,
+                          struct error *error)
+{
+    char limit[UNITS_TEXT];
+    if (held & FARM_LATE)
+        fail(error, STATUS_CHECK, "took longer than %s", print_time(timeout_of(farm, task) * MS_NS, limit));
+    else if (ended)
+        fail(error, STATUS_IO, "the worker process closed its pipe, or sent what is no result");
+    else if (WIFSIGNALED(status))
+        fail(error, STATUS_IO, "the worker process was ended by signal %d (%s)", WTERMSIG(status),
+             strsignal(WTERMSIG(status)));
+    else
+        fail(error, STATUS_IO, "the worker process ended with exit code %d", WEXITSTATUS(status));
+}
+
+/* The worker is gone, or of no more use: its pipe is at its end, or brought what cannot be. Reports the task that it
+ * had, and starts another where work is left. */
+static bool bury_worker(struct farm *farm, unsigned slot, struct error *err)
+{
+    struct worker *worker = &farm->workers[slot];
+    int status = 0;
+    close(worker->fd);
+    /* One that ends by itself needs a moment from its pipe's end to its own; one whose task closed the pipe and runs on
+     * would be waited for without end. */
+    for (int ms = 0; !worker->ended && !is_gone(worker->pid); ms++) {
+        nanosleep(&(struct timespec){.tv_nsec = MS_NS}, NULL);
+        worker->ended = ms >= GRACE_MS;
+    }
+    kill_group(worker->pid); /* also where it is gone: it is not waited for yet, so the number is still its own */
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    worker->pid = 0;
+    uint64_t held = atomic_load(&farm->shared->slots[slot].task);
+    uint64_t task = held & ~(FARM_SENDING | FARM_LATE);
+    if (task >= farm->tasks->count) {
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            return true;
+        farm->fruitless++; /* what it may have taken without a trace is left for the next round */
+    } else if (!farm->done[task]) {
+        struct error lost;
+        describe_loss(farm, held, (size_t)task, worker->ended, status, &lost);
+        struct farm_outcome outcome = {.task = (size_t)task, .error = &lost, .lost = true};
+        if (!report(farm, &outcome, err))
+            return false;
+    }
+    struct error ignored; /* fewer workers do the rest; without any, the next round does */
+    if (farm->fruitless < FRUITLESS_MAX + farm->jobs && atomic_load(&farm->shared->next) < farm->queue_count)
+        (void)start_worker(farm, slot, &ignored);
+    return true;
+}
+
+/* Foreign code in a worker may write anything to the pipe. */
+static bool can_be(const struct farm *farm, const struct farm_message *message)
+{
+    if (message->task >= farm->tasks->count || farm->done[message->task] || message->size > MESSAGE_BYTES_MAX)
+        return false;
+    const int code = (int)message->error.code;
+    return message->good == 1 || (message->good == 0 && code > STATUS_OK && code <= STATUS_KILLED &&
+                                  memchr(message->error.text, '\0', sizeof message->error.text) != NULL);
+}
+
+/* Reports every whole message that has come. A message that cannot be ends the worker; its task is reported as lost, or
+ * done again. */
+static bool take_messages(struct farm *farm, unsigned slot, struct error *err)
+{
+    struct worker *worker = &farm->workers[slot];
     struct farm_message message;
     while (worker->size >= sizeof message && !stop_wanted(farm)) {
         memcpy(&message, worker->data, sizeof message);
-        if (message.task >= farm->tasks->count || farm->done[message.task] || message.size > MESSAGE_BYTES_MAX) {
-            kill(worker->pid, SIGKILL);
-            worker->size = 0;
-            return true;
-        }
+        worker->ended = !can_be(farm, &message);
+        if (worker->ended)
+            return bury_worker(farm, slot, err);
         if (worker->size - sizeof message < message.size)
             return true;
         struct farm_outcome outcome = {.task = (size_t)message.task,
@@ -115,52 +200,6 @@ static bool take_messages(struct farm *farm, struct worker *worker, struct error
     return true;
 }
 
-static int64_t timeout_of(const struct farm *farm, size_t task)
-{
-    return farm->tasks->timeouts_ms ? farm->tasks->timeouts_ms[task] : farm->options->timeout_ms;
-}
-
-/* Why the worker did not finish the task that it had. */
-static void describe_loss(const struct farm *farm, uint64_t held, size_t task, int status, struct error *error)
-{
-    char limit[UNITS_TEXT];
-    if (held & FARM_LATE)
-        fail(error, STATUS_CHECK, "took longer than %s", print_time(timeout_of(farm, task) * MS_NS, limit));
-    else if (WIFSIGNALED(status))
-        fail(error, STATUS_IO, "the worker process was ended by signal %d (%s)", WTERMSIG(status),
-             strsignal(WTERMSIG(status)));
-    else
-        fail(error, STATUS_IO, "the worker process ended with exit code %d", WEXITSTATUS(status));
-}
-
-/* The worker's pipe is at its end: it is gone. Reports the task that it had, and starts another where work is left. */
-static bool bury_worker(struct farm *farm, unsigned slot, struct error *err)
-{
-    struct worker *worker = &farm->workers[slot];
-    int status = 0;
-    close(worker->fd);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    worker->pid = 0;
-    uint64_t held = atomic_load(&farm->shared->slots[slot].task);
-    uint64_t task = held & ~(FARM_SENDING | FARM_LATE);
-    if (task >= farm->tasks->count) {
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-            return true;
-        farm->fruitless++; /* what it may have taken without a trace is left for the next round */
-    } else if (!farm->done[task]) {
-        struct error lost;
-        describe_loss(farm, held, (size_t)task, status, &lost);
-        struct farm_outcome outcome = {.task = (size_t)task, .error = &lost, .lost = true};
-        if (!report(farm, &outcome, err))
-            return false;
-    }
-    struct error ignored; /* fewer workers do the rest; without any, the next round does */
-    if (farm->fruitless < FRUITLESS_MAX + farm->jobs && atomic_load(&farm->shared->next) < farm->queue_count)
-        (void)start_worker(farm, slot, &ignored);
-    return true;
-}
-
 /* Kills the workers whose task takes too long; they are buried when their pipes end. */
 static void end_late_tasks(struct farm *farm)
 {
@@ -173,7 +212,7 @@ static void end_late_tasks(struct farm *farm)
         int64_t elapsed_ns = wall_clock_ns() - atomic_load(&slot->started_ns);
         if (limit_ms > 0 && elapsed_ns / MS_NS >= limit_ms &&
             atomic_compare_exchange_strong(&slot->task, &held, held | FARM_LATE))
-            kill(farm->workers[i].pid, SIGKILL);
+            kill_group(farm->workers[i].pid);
     }
 }
 
@@ -188,7 +227,22 @@ static bool read_worker(struct farm *farm, unsigned slot, struct error *err)
     if (got == 0)
         return bury_worker(farm, slot, err);
     worker->size += (size_t)got;
-    return take_messages(farm, worker, err);
+    return take_messages(farm, slot, err);
+}
+
+/* A worker's pipe ends with it, unless a process that its task has started holds the other end: such a worker is found
+ * here. What it sent before it ended is read first. */
+static bool bury_the_silent(struct farm *farm, struct error *err)
+{
+    for (unsigned i = 0; i < farm->jobs; i++) {
+        const struct worker *worker = &farm->workers[i];
+        if (!worker->pid || !is_gone(worker->pid))
+            continue;
+        struct pollfd rest = {.fd = worker->fd, .events = POLLIN};
+        if (poll(&rest, 1, 0) == 0 && !bury_worker(farm, i, err))
+            return false;
+    }
+    return true;
 }
 
 /* Until all workers are gone, or the farm is stopped. */
@@ -214,6 +268,8 @@ static bool supervise(struct farm *farm, struct error *err)
         for (nfds_t i = 0; ready > 0 && i < open; i++)
             if (polls[i].revents && !read_worker(farm, slots[i], err))
                 return false;
+        if (ready == 0 && !bury_the_silent(farm, err))
+            return false;
         end_late_tasks(farm);
     }
 }
@@ -270,7 +326,7 @@ static bool employ_workers(struct farm *farm, struct error *err)
     for (unsigned i = 0; i < farm->jobs; i++) {
         struct worker *worker = &farm->workers[i];
         if (worker->pid) {
-            kill(worker->pid, SIGKILL);
+            kill_group(worker->pid);
             close(worker->fd);
             while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
                 ;

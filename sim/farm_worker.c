@@ -60,8 +60,10 @@ _Noreturn void farm_work(const struct farm_tasks *tasks, const size_t *queue, si
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpgid(0, 0);
     if (getppid() != parent)
         _exit(1);
+    dup2(STDERR_FILENO, STDOUT_FILENO); /* what a plug-in prints shall not stand between records */
     bool good = true;
     while (good) {
         uint64_t taken = atomic_fetch_add(&shared->next, 1);

@@ -27,7 +27,7 @@ struct farm_shared {
 /* A message is this and `size` bytes. */
 struct farm_message {
     uint64_t task, size;
-    bool good;
+    uint8_t good; /* 0 or 1 */
     struct error error;
 };
 

@@ -3,24 +3,11 @@
 
 #include <string.h>
 
+#include "policies/answers.h"
+#include "policies/plugin.h"
+
 static const char *const part_names[] = {
     [POLICY_EVICT] = "eviction", [POLICY_PIN] = "pin", [POLICY_PREFETCH] = "prefetch", [POLICY_ADMIT] = "admission"};
-
-static bool complete(const struct policy *policy)
-{
-    if (!policy->name || !policy->state_size || !policy->init || policy->param_count > POLICY_PARAMS_MAX)
-        return false;
-    switch (policy->kind) {
-    case POLICY_EVICT:
-        return policy->ops.evict.victim && policy->ops.evict.on_insert && policy->ops.evict.on_remove;
-    case POLICY_PIN:
-        return policy->ops.pin.plan != NULL;
-    case POLICY_ADMIT:
-        return policy->ops.admit.admit != NULL;
-    default:
-        return policy->ops.prefetch.plan && policy->ops.prefetch.reach;
-    }
-}
 
 /* Takes a table over: one that is shorter than ours lacks functions that came later, one that is longer has some that
  * this program does not call. */
@@ -33,14 +20,15 @@ static bool take_table(struct host *host, const struct policy *from, enum policy
     if (from->size < offsetof(struct policy, ops))
         return fail(err, STATUS_USAGE, "a policy's table says it has %u bytes: expected at least %zu", from->size,
                     offsetof(struct policy, ops));
-    memcpy(table, from, from->size < sizeof *table ? from->size : sizeof *table);
+    policy_table_complete(from, table);
     if (table->kind != kind)
         return fail(err, STATUS_USAGE, "policy '%s' is not of the %s kind", table->name ? table->name : "?",
                     part_names[kind]);
-    if (!complete(table))
-        return fail(err, STATUS_USAGE, "policy '%s': its table lacks a function that the contract requires",
-                    table->name ? table->name : "?");
-    return true;
+    if (!table->name || table->param_count > POLICY_PARAMS_MAX)
+        return fail(err, STATUS_USAGE, "policy '%s': its table has no name, or more than %d parameters",
+                    table->name ? table->name : "?", POLICY_PARAMS_MAX);
+    const char *missing = policy_missing_function(table);
+    return !missing || fail(err, STATUS_USAGE, "policy '%s': its table lacks %s()", table->name, missing);
 }
 
 static bool start_part(struct host *host, enum policy_kind kind, const struct policy_args *args, struct arena *arena,
@@ -103,9 +91,10 @@ static bool init_needs(struct host *host, const struct host_spec *spec, uint32_t
     }
     if (needs & POLICY_NEEDS_PROFILE) {
         if (!spec->profile)
-            return fail(err, STATUS_USAGE,
-                        "the policy needs the profile of an earlier run: expected policy.profile = "
-                        "FILE, as `pocketload policy profile` writes it");
+            return fail(
+                err, STATUS_USAGE,
+                "the policy needs the profile of an earlier run: expected a run whose config has policy.profile = "
+                "FILE, as `pocketload policy profile` writes it");
         host->view.profile = spec->profile;
     }
     if (needs & POLICY_NEEDS_FUTURE) {
@@ -213,11 +202,6 @@ bool host_blame(const struct host *host, const char *question, block_id answer, 
     if (answer >= host->view.block_count)
         return fail(err, STATUS_CHECK, "policy '%s' answers %s() with block %u: there are %u blocks", name, question,
                     answer, host->view.block_count);
-    uint8_t state = host->state[answer];
-    const char *why = state & POLICY_LOADING       ? "it is in flight"
-                      : !(state & POLICY_RESIDENT) ? "it is not resident"
-                      : state & POLICY_PINNED      ? "it is pinned"
-                      : state & POLICY_IN_USE      ? "the running step uses it"
-                                                   : "a prefetch may not evict what another prefetch brought";
-    return fail(err, STATUS_CHECK, "policy '%s' answers %s() with block %u: %s", name, question, answer, why);
+    return fail(err, STATUS_CHECK, "policy '%s' answers %s() with block %u: %s", name, question, answer,
+                answer_why_not(&host->view, answer));
 }

@@ -185,15 +185,3 @@ size_t replay_row_columns(struct column columns[REPLAY_ROW_COLUMNS])
                                                    "what the policy says of itself at this capacity"};
     return replay_column_count + 1;
 }
-
-bool measure_replay(const struct model *model, const struct trace *trace, const struct policy_choice *choice,
-                    const struct capacity *capacity, enum evict_when evict_when, struct replay_record *record,
-                    struct error *err)
-{
-    const struct replay_setting setting = {.model = model, .trace = trace, .evict_when = evict_when};
-    struct replay_result result;
-    if (!replay_measure(&setting, choice, capacity, &result, err))
-        return false;
-    replay_record_fill(record, trace->name, choice->label, capacity, &result);
-    return true;
-}

@@ -66,10 +66,4 @@ struct replay_row {
 enum { REPLAY_ROW_COLUMNS = 32 };
 size_t replay_row_columns(struct column columns[REPLAY_ROW_COLUMNS]);
 
-/* Replays the choice, without its prefetcher, and fills the record, whose texts are those of trace->name, choice and
- * capacity. Errors as of replay_run, with policy and capacity in front. */
-bool measure_replay(const struct model *model, const struct trace *trace, const struct policy_choice *choice,
-                    const struct capacity *capacity, enum evict_when evict_when, struct replay_record *record,
-                    struct error *err);
-
 #endif

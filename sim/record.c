@@ -80,13 +80,13 @@ const struct column replay_columns[] = {
     REPLAY(policy, COLUMN_TEXT, false, "composition of policies"),
     REPLAY(capacity, COLUMN_TEXT, false, "capacity as asked for"),
     REPLAY(capacity_bytes, COLUMN_INTEGER, true, "capacity in bytes; none where it counts blocks of several sizes"),
-    REPLAY(accesses, COLUMN_INTEGER, false, "look-ups of a distinct block by a step: hits + misses"),
-    REPLAY(hits, COLUMN_INTEGER, false, "accesses whose block was resident"),
-    REPLAY(misses, COLUMN_INTEGER, false, "accesses whose block was absent"),
+    REPLAY(accesses, COLUMN_INTEGER, true, "look-ups of a distinct block by a step: hits + misses; none: it failed"),
+    REPLAY(hits, COLUMN_INTEGER, true, "accesses whose block was resident"),
+    REPLAY(misses, COLUMN_INTEGER, true, "accesses whose block was absent"),
     REPLAY(hit_rate, COLUMN_REAL, true, "hits / accesses"),
-    REPLAY(bytes_read, COLUMN_INTEGER, false, "bytes of all blocks loaded"),
+    REPLAY(bytes_read, COLUMN_INTEGER, true, "bytes of all blocks loaded"),
     REPLAY(byte_hit_rate, COLUMN_REAL, true, "share of the bytes accessed that was resident"),
-    REPLAY(evictions, COLUMN_INTEGER, false, "blocks evicted"),
+    REPLAY(evictions, COLUMN_INTEGER, true, "blocks evicted"),
 };
 const size_t replay_column_count = sizeof replay_columns / sizeof *replay_columns;
 

@@ -200,18 +200,27 @@ static bool count_objects(const struct replay_spec *spec, struct arena *arena, s
     return true;
 }
 
+static bool no_block_fits(const struct replay *r)
+{
+    if (r->host.view.pinned_bytes > 0)
+        return false;
+    for (uint32_t b = 0; b < r->host.view.block_count; b++)
+        if (!host_too_large(&r->host, b))
+            return false;
+    return true;
+}
+
 /* That a policy held more than its capacity belongs to its numbers. */
 static void remark_excess(struct replay *r, const struct replay_spec *spec)
 {
     char *remark = r->out->remark, excess[UNITS_TEXT];
     size_t length = strlen(remark);
-    if (!r->host.view.may_exceed || r->after_step || r->out->peak_held_bytes <= spec->capacity_bytes)
+    if (!r->host.view.may_exceed || r->out->peak_held_bytes <= spec->capacity_bytes)
         return;
     const uint64_t over = r->out->peak_held_bytes - spec->capacity_bytes;
-    if (spec->by_objects)
-        snprintf(excess, sizeof excess, "%" PRIu64 " blocks", over);
-    else if (r->equal_sizes)
-        snprintf(excess, sizeof excess, "%" PRIu64 " blocks", over / r->sizes[0].bytes);
+    const uint64_t blocks = spec->by_objects ? over : r->equal_sizes ? over / r->sizes[0].bytes : 0;
+    if (blocks > 0)
+        snprintf(excess, sizeof excess, "%" PRIu64 " block%s", blocks, blocks == 1 ? "" : "s");
     else
         format_bytes(over, excess);
     snprintf(remark + length, sizeof r->out->remark - length,
@@ -230,7 +239,11 @@ static bool run(struct replay *r, const struct replay_spec *spec, struct arena *
         host_reserve(&r->host, r->host.pins[i], POLICY_RESIDENT | POLICY_PINNED);
         r->out->bytes_read += r->sizes[r->host.pins[i]].bytes;
     }
-    host_remark(&r->host, r->out->remark);
+    if (no_block_fits(r))
+        snprintf(r->out->remark, sizeof r->out->remark,
+                 "every block is larger than the capacity: nothing is ever kept");
+    else
+        host_remark(&r->host, r->out->remark);
     if (!walk(r, err))
         return false;
     remark_excess(r, spec);
@@ -255,7 +268,7 @@ bool replay_run(const struct replay_spec *spec, struct arena *arena, struct repl
         .pin = spec->pin,
         .admit = spec->admit,
         .seed = spec->seed,
-        .may_exceed = !spec->strict,
+        .may_exceed = !spec->strict && spec->evict_when == EVICT_BEFORE_INSERT,
         .profile = spec->profile,
         .future = spec->future,
     };

@@ -23,7 +23,8 @@ struct replay_pass {
 /* Runs the steps; false with err when the policy answers wrongly. */
 typedef bool replay_kernel(const struct replay_pass *pass, struct error *err);
 
-/* Only a policy that releases blocks could name the step's own block: for such a one it is marked in use. */
+/* The step's own block is in use, which matters when a victim is asked for, or a release: a policy that has none need
+ * not be shown the mark on a block that is there. */
 __attribute__((always_inline)) static inline uint8_t pass_mark(const struct evict_ops *ops, unsigned state)
 {
     return (uint8_t)(ops->release ? state | POLICY_IN_USE : state);
@@ -96,8 +97,7 @@ __attribute__((always_inline)) static inline bool pass_miss(const struct evict_o
                                                             bool admission, bool exceed, uint64_t bytes, block_id b)
 {
     struct policy_view *view = &own->view;
-    if (ops->release)
-        own->state[b] = pass_mark(ops, 0);
+    own->state[b] = POLICY_IN_USE;
     if (ops->on_miss)
         ops->on_miss(own->self, view, b);
     if (!pass_release(ops, own))
@@ -196,7 +196,8 @@ __attribute__((always_inline)) static inline bool pass_steps(const struct replay
     };
     own.view.state = own.state;
     own.view.evict_mask = EVICT_MASK_DEMAND;
-    const bool future = (needs & POLICY_NEEDS_FUTURE) != 0, exceed = (needs & POLICY_MAY_EXCEED) != 0;
+    const bool future = (needs & POLICY_NEEDS_FUTURE) != 0,
+               exceed = (needs & POLICY_MAY_EXCEED) != 0 && host->view.may_exceed;
     uint32_t *const next_use = host->next_use;
     const struct policy_block *const sizes = pass->sizes;
     const uint32_t count = pass->count, repeat = pass->repeat, *const uses = pass->uses;

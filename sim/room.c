@@ -30,7 +30,7 @@ enum room room_make(struct run_state *run, block_id b, bool prefetch)
     return room;
 }
 
-void room_release(struct run_state *run)
+void room_release_all(struct run_state *run)
 {
     block_id victim;
     bool unused;
@@ -119,14 +119,11 @@ static block_id next_to_drop(const struct run_state *run, uint64_t *all_bytes)
     return waiting != BLOCK_NONE ? waiting : moving;
 }
 
-bool room_for_demand(struct run_state *run, block_id b, bool *coming)
+bool room_by_drops(struct run_state *run, block_id b, bool *coming)
 {
     const struct policy_view *view = &run->host.view;
     const uint64_t bytes = run->host.blocks[b].bytes;
     *coming = false;
-    enum room room = room_make(run, b, false);
-    if (room != ROOM_NONE)
-        return room == ROOM_MADE;
     uint64_t droppable;
     block_id next = next_to_drop(run, &droppable);
     if (view->held_bytes - run->dropping_bytes - droppable + bytes > view->budget_bytes)

@@ -142,12 +142,17 @@ void load_forget_begun(struct run_state *run, block_id b);
 /* Evicts until b fits, as a demand or as a prefetch (BLOCK_NONE: until what is held does). ROOM_ERROR fails the run. */
 enum room room_make(struct run_state *run, block_id b, bool prefetch);
 
-/* Room for a demand: by evictions, and where they do not do, by dropping prefetches. *coming: there will be room when
- * commands in flight are done; ask again after an event. False without *coming: there is none, or the run failed. */
-bool room_for_demand(struct run_state *run, block_id b, bool *coming);
+/* Room for a demand that evictions gave none: by dropping prefetches. *coming: there will be room when commands in
+ * flight are done; ask for evictions again after an event. False without *coming: there is none. */
+bool room_by_drops(struct run_state *run, block_id b, bool *coming);
 
 /* Lets the policy give up blocks, after it was told of something. */
-void room_release(struct run_state *run);
+void room_release_all(struct run_state *run);
+static inline void room_release(struct run_state *run)
+{
+    if (run->host.evict->release)
+        room_release_all(run);
+}
 
 /* A command of a dropped prefetch is done. */
 void room_command_done(struct run_state *run, uint16_t drop);

@@ -54,7 +54,7 @@ is 'a table is short' "$(grep -c '^ *[0-9]* .*%' "$scratch/table")" 17
 ok 'and has a column for each policy and bound' grep -Eq '^blocks +share +lru +fifo +belady \(bound\) +infinite \(bound\)$' "$scratch/table"
 is 'json has the columns' "$(mrc "$scratch/loop" --policy lru --points 4 --format json |
     perl -MJSON::PP -e 'local $/; my $v = decode_json(<STDIN>); print scalar @$v, " ", join ",", sort keys %{$v->[0]}')" \
-    '4 accesses,byte_miss_ratio,capacity_bytes,capacity_share,miss_ratio,misses,policy,trace'
+    '4 accesses,byte_miss_ratio,capacity_bytes,capacity_share,miss_ratio,misses,note,policy,trace'
 is 'records have bounds when asked for' "$(mrc "$scratch/loop" --policy lru --points 2 --bounds --format csv | tail -n +2 | cut -d, -f2 | paste -sd' ' -)" \
     'lru lru belady belady infinite infinite'
 mrc "$scratch/skewed" --policy lru,arc,random --jobs 1 --format csv >"$scratch/jobs1.csv"

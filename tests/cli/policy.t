@@ -143,6 +143,9 @@ LOOP||took longer than 2s
 ENDS||exit code 3
 PINNED|+blocks(0)|it is pinned
 END
+# For machines a replay that failed is a record too, with the reason in place of numbers.
+"$POCKETLOAD" replay ids --policy './CRASH.so,lru' --capacity 20obj --format csv >failed.csv 2>failed.err
+is 'a replay that failed has a record' "$(grep -c '^ids,./CRASH.so,20obj,20,,,,,,,,failed: .*signal 11' failed.csv)" 1
 for defect in VERSION CONSTRUCTOR NO_SYMBOL; do
     bad 2 "policy \./$defect\.so: " "replay with $defect: nothing runs" replay ids --policy "lru,./$defect.so" --capacity 20obj
     bad 2 "policy \./$defect\.so: " "run with $defect: nothing runs" run small.ini --set "policy.name=lru,./$defect.so" --db none

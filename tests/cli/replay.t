@@ -21,6 +21,9 @@ ok 'cycle and working set' grep -q 'working set 32 blocks; cycle 32 blocks (a pu
 ok 'policies that hit the same are told' grep -qx 'both policies hit the same at 48obj: none is better here' "$scratch/table"
 is '--no-bounds' "$(replay "$scratch/loop" --policy lru --capacity 24obj --no-bounds | grep -c bound)" 0
 is 'belady is not there twice' "$(replay "$scratch/loop" --policy lru,belady --capacity 24obj | grep -c belady)" 1
+is 'and stands at the end, wherever it was named' "$(replay "$scratch/loop" --policy belady,lru,fifo --capacity 24obj | awk 'f { print $2 } /^trace / { f = 1 }' | paste -sd' ' -)" \
+    'lru fifo belady infinite'
+is 'alone it is a policy like others' "$(replay "$scratch/loop" --policy belady --capacity 24obj | awk 'f { print $2 } /^trace / { f = 1 }' | paste -sd' ' -)" 'belady infinite'
 replay "$scratch/loop" --policy lru --capacity 24obj --format csv >"$scratch/plain.csv"
 is 'records have no bounds' "$(wc -l <"$scratch/plain.csv")" 2
 replay "$scratch/loop" --policy lru --capacity 24obj,1obj --format csv --bounds >"$scratch/bounds.csv"

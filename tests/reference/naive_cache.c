@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/wide.h"
 #include "tests/reference/naive_cache_parts.h"
 
 uint64_t naive_size(const struct naive_cache *cache, uint32_t id)
@@ -15,7 +14,8 @@ uint64_t naive_size(const struct naive_cache *cache, uint32_t id)
 
 uint64_t naive_share(uint64_t bytes, int64_t ppm)
 {
-    return (uint64_t)((wide)bytes * (uint64_t)ppm / 1000000);
+    const double ratio = (double)ppm / 1000000.0;
+    return (uint64_t)(ratio * (double)bytes);
 }
 
 void naive_keep(struct naive_cache *cache, uint32_t id)

@@ -52,7 +52,7 @@ extern const struct naive_policy naive_plain[], naive_queues[], naive_lirs[], na
     naive_tinylfu[], naive_layers[];
 
 uint64_t naive_size(const struct naive_cache *cache, uint32_t id);
-/* floor(bytes * ppm / 1000000) */
+/* bytes * ppm / 1000000 in doubles, cut: as libCacheSim rounds shares */
 uint64_t naive_share(uint64_t bytes, int64_t ppm);
 
 /* The block counts as held from now on, or no longer. */

@@ -142,6 +142,13 @@ __attribute__((constructor)) static void start(void)
 }
 #endif
 
+#if defined(WANTS_DESTRUCTOR)
+__attribute__((destructor)) static void end(void)
+{
+    raise(SIGSEGV);
+}
+#endif
+
 const struct policy
 #if defined(WANTS_NO_SYMBOL)
     another_name

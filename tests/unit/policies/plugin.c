@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "policies/plugin.h"
@@ -100,6 +101,23 @@ static void current_folder(void **unused)
     unlink(path);
 }
 
+/* Opening a pipe would wait for who writes to it. */
+static void a_pipe_is_not_opened(void **unused)
+{
+    (void)unused;
+    char path[128], expected[256];
+    struct policy_part part;
+    struct error err = {0};
+    snprintf(path, sizeof path, "%s/pipe.so", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(20);
+    assert_false(policy_parse_alone(path, &part, &err));
+    alarm(0);
+    snprintf(expected, sizeof expected, "policy %s: no regular file, expected a shared object", path);
+    assert_string_equal(err.text, expected);
+    unlink(path);
+}
+
 static void bad_objects(void **unused)
 {
     (void)unused;
@@ -112,6 +130,7 @@ static void bad_objects(void **unused)
         {"CONSTRUCTOR", "-DDEFECT=CONSTRUCTOR -DWANTS_CONSTRUCTOR",
          ": loading it crashed: signal 11 (Segmentation fault)"},
         {"CONSTRUCTOR_LOOP", "-DDEFECT=CONSTRUCTOR_LOOP -DWANTS_CONSTRUCTOR", ": loading it took longer than 5.0 s"},
+        {"DESTRUCTOR", "-DDEFECT=NONE -DWANTS_DESTRUCTOR", ": unloading it crashed: signal 11 (Segmentation fault)"},
         {"WILD_NAME", "", ": loading it crashed: signal 11 (Segmentation fault)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -254,7 +273,8 @@ static void parameters_are_checked(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_files),     cmocka_unit_test(current_folder),         cmocka_unit_test(bad_objects),
+        cmocka_unit_test(parts_of_files),     cmocka_unit_test(current_folder),
+        cmocka_unit_test(bad_objects),        cmocka_unit_test(a_pipe_is_not_opened),
         cmocka_unit_test(tables_are_checked), cmocka_unit_test(parameters_are_checked),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -447,9 +447,10 @@ static void remarks_say_what_can_never_be_kept(void **unused)
     (void)unused;
     const uint64_t sizes[] = {1024, 4096, 30000};
     expect_remark("s3-fifo", 20, NULL, "");
-    expect_remark("s3-fifo", 19, NULL, "every block is too large for the small queue (1 block): they are never kept");
+    expect_remark("s3-fifo", 19, NULL,
+                  "every block is not smaller than the small queue (1 block): they are never kept");
     expect_remark("s3-fifo", 40960, sizes,
-                  "2 of 3 blocks are too large for the small queue (4 KiB): they are never kept");
+                  "2 of 3 blocks are not smaller than the small queue (4 KiB): they are never kept");
     expect_remark("2q", 65536, sizes, "1 of 3 blocks is larger than the queue of newcomers (16 KiB): it is never kept");
     expect_remark("2q", 131072, sizes, "");
     expect_remark("slru", 8192, sizes, "2 of 3 blocks are larger than a segment (2 KiB): they are never kept");

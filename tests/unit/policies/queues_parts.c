@@ -19,6 +19,8 @@ static void shares_are_those_of_doubles(void **unused)
         assert_int_equal(part_share(whole, 250000), (uint64_t)(int64_t)((double)whole * 0.25));
         assert_int_equal(part_share(whole, 500000), (uint64_t)(int64_t)((double)whole * 0.5));
         assert_int_equal(part_share(whole, 900000), (uint64_t)(int64_t)((double)whole * 0.90));
+        assert_int_equal(part_share(whole, 290000), (uint64_t)(int64_t)((double)whole * 0.29));
+        assert_int_equal(part_share(whole, 350000), (uint64_t)(int64_t)((double)whole * 0.35));
     }
     assert_int_equal(part_share(UINT64_MAX, 1000000), UINT64_MAX);
 }

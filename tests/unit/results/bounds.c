@@ -1,4 +1,6 @@
 /* The words beside hit rates. */
+#include <math.h>
+
 #include "made_up.h"
 
 #include "results/bounds.h"
@@ -60,8 +62,7 @@ static void capacities_in_words(void **state)
                         "capacity 1MiB is 0.25 of the working set");
     context.marks_tokens = true;
     assert_string_equal(bounds_capacity_text(&context, "budget 1 MiB", 1 << 20, text),
-                        "budget 1 MiB is 0.25 of the cycle (4.00 MiB, 4 blocks): where each token touches the same, "
-                        "LRU and FIFO hit nothing");
+                        "budget 1 MiB is 0.25 of the cycle (4.00 MiB, 4 blocks): what one token touches does not fit");
 }
 
 static void noise_in_words(void **state)
@@ -76,6 +77,11 @@ static void noise_in_words(void **state)
     assert_string_equal(bounds_noise_text(far, 2, "x", text), "");
     static const double same[] = {0.5, 0.5};
     assert_string_equal(bounds_noise_text(same, 2, "x", text), "both policies hit the same at x: none is better here");
+    /* A policy that failed has no hit rate to compare. */
+    static const double failed[] = {0.5, NAN, 0.502};
+    assert_string_equal(bounds_noise_text(failed, 2, "x", text), "");
+    assert_string_equal(bounds_noise_text(failed, 3, "x", text),
+                        "both policies are within 0.2 points at x: none is better here");
 }
 
 enum { POINTS = 50 };
@@ -88,8 +94,8 @@ static void tables_of_curves_are_short(void **state)
     static const char *const labels[] = {"lru", "a,b"};
     for (size_t i = 0; i < POINTS; i++) {
         capacities[i] = (struct curve_capacity){(i + 1) << 20, false, (double)(i + 1) / POINTS};
-        values[i] = (struct curve_value){true, 100 - i, 200 - i};
-        values[POINTS + i] = (struct curve_value){i != POINTS - 1, 90, 100};
+        values[i] = (struct curve_value){true, 100 - i, 200 - i, i == 0 ? "small" : ""};
+        values[POINTS + i] = (struct curve_value){i < POINTS - 2, 90, 100, i == POINTS - 1 ? "crashed" : NULL};
     }
     const struct curves curves = {.trace = "t",
                                   .has_bytes = true,
@@ -116,8 +122,9 @@ static void tables_of_curves_are_short(void **state)
     for (const char *c = data; *c != '\0'; c++)
         lines += *c == '\n';
     assert_int_equal(lines, 1 + 2 * POINTS - 1);
-    if (!strstr(data, "t,lru,1048576,0.02,100,100,1.0,0.5\n") ||
-        !strstr(data, "t,\"a,b\",1048576,0.02,100,90,0.9,0.25\n"))
+    if (!strstr(data, "t,lru,1048576,0.02,100,100,1.0,0.5,small\n") ||
+        !strstr(data, "t,\"a,b\",1048576,0.02,100,90,0.9,0.25,\n") ||
+        !strstr(data, "t,\"a,b\",52428800,1.0,100,,,,crashed\n"))
         flunk("%s", data);
     free(data);
 }

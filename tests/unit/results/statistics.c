@@ -83,6 +83,17 @@ static void differences_are_paired_by_seed(void **state)
     assert_int_equal(rows[3].completed, 3);
     near(rows[0].tpot_ns.mean, 112500000);
     free(rows);
+    const struct summary small = {.verdict = SUMMARY_SLOWER, .slower = {0.00002, 0.00001, 0.00003}};
+    assert_string_equal(summary_verdict_text(&small, text), "slower by 0.002 % (95 %: 0.001 .. 0.003)");
+    /* A policy that breaks was not killed by the phone. */
+    for (size_t i = 0; i < RUNS; i++)
+        if (records[i].numbers.outcome == OUTCOME_KILLED)
+            records[i].numbers.outcome = OUTCOME_FAILED;
+    good(summary_make(records, RUNS, &rows, &count, &err), &err);
+    assert_string_equal(rows[3].verdict, "failed");
+    assert_string_equal(summary_verdict_text(&rows[3], text), "failed in 1 of 4");
+    free(rows);
+    make_runs();
     /* One seed shows nothing. */
     good(summary_make(records, 4, &rows, &count, &err), &err);
     assert_string_equal(rows[0].verdict, SUMMARY_BEST);

@@ -161,7 +161,7 @@ static void wrong_tables_are_refused(void **state)
     policy = evict_policy("half", answer_none);
     policy.ops.evict.on_insert = NULL;
     make_world(&world, &policy);
-    expect_blame(&world, STATUS_USAGE, "policy 'half': its table lacks a function that the contract requires");
+    expect_blame(&world, STATUS_USAGE, "policy 'half': its table lacks on_insert()");
 }
 
 static bool admit_first_two(void *self, const struct policy_view *view, block_id b)

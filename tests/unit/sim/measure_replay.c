@@ -68,6 +68,17 @@ static void capacities_are_read(void **state)
     free_world(&mixed);
 }
 
+static bool measure(struct world *world, const struct policy_choice *choice, const struct capacity *capacity,
+                    struct replay_record *record)
+{
+    const struct replay_setting setting = {.model = &world->model, .trace = &world->trace};
+    struct replay_result result;
+    if (!replay_measure(&setting, choice, capacity, &result, &world->err))
+        return false;
+    replay_record_fill(record, "trace", choice->label, capacity, &result);
+    return true;
+}
+
 static void records_count_what_replays_do(void **state)
 {
     (void)state;
@@ -78,8 +89,7 @@ static void records_count_what_replays_do(void **state)
     struct replay_record record;
     assert_true(policy_parse("pinned-lru+next", &choice, &world.err));
     assert_true(capacity_parse("3obj", &world.model, &world.trace, true, &capacity, &world.err));
-    assert_true(
-        measure_replay(&world.model, &world.trace, &choice, &capacity, EVICT_BEFORE_INSERT, &record, &world.err));
+    assert_true(measure(&world, &choice, &capacity, &record));
     /* Two of four are pinned, the hottest for their size: a and b. Each is used twice. */
     assert_int_equal(record.accesses, 8);
     assert_int_equal(record.hits, 4);
@@ -89,13 +99,11 @@ static void records_count_what_replays_do(void **state)
     assert_string_equal(record.capacity, "3obj");
 
     assert_true(policy_parse("lru+hot(2MiB)", &choice, &world.err));
-    assert_false(
-        measure_replay(&world.model, &world.trace, &choice, &capacity, EVICT_BEFORE_INSERT, &record, &world.err));
+    assert_false(measure(&world, &choice, &capacity, &record));
     assert_non_null(strstr(world.err.text, "size is a size"));
 
     assert_true(policy_parse("lru+blocks(nobody)", &choice, &world.err));
-    assert_false(
-        measure_replay(&world.model, &world.trace, &choice, &capacity, EVICT_BEFORE_INSERT, &record, &world.err));
+    assert_false(measure(&world, &choice, &capacity, &record));
     assert_non_null(strstr(world.err.text, "nobody"));
     free_world(&world);
 }

@@ -8,10 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tests/cmocka_fixed.h"
 #include "workloads/workload.h"
 
-enum { POLICIES = 4, CAPACITIES = 3, CELLS = POLICIES * CAPACITIES };
+enum { POLICIES = 4, CAPACITIES = 3, CELLS = POLICIES * CAPACITIES, LEFT_BEHIND_S = 10 };
 
 static struct model model;
 static struct trace trace;
@@ -131,6 +132,17 @@ static block_id leave(void *self, const struct policy_view *view, block_id incom
     _exit(0);
 }
 
+/* A process that it leaves behind holds the worker's end of the pipe. */
+static block_id leave_a_child(void *self, const struct policy_view *view, block_id incoming)
+{
+    (void)self, (void)view, (void)incoming;
+    if (fork() == 0) {
+        alarm(LEFT_BEHIND_S);
+        pause();
+    }
+    _exit(0);
+}
+
 static block_id lie(void *self, const struct policy_view *view, block_id incoming)
 {
     (void)self, (void)view;
@@ -174,6 +186,9 @@ static void a_policy_that_fails_ends_alone(void **state)
         fails_alone(die, "signal 9", jobs);
         fails_alone(hang, "took longer than 1s", jobs);
         fails_alone(leave, "exit code 0", jobs);
+        const int64_t start_ns = wall_clock_ns();
+        fails_alone(leave_a_child, "exit code 0", jobs);
+        assert_true(wall_clock_ns() - start_ns < LEFT_BEHIND_S * INT64_C(500000000));
         fails_alone(lie, "answers victim() with block", jobs);
     }
 }
