@@ -79,6 +79,9 @@ static block_id clock_victim(void *self, const struct policy_view *view, block_i
     const uint32_t mask = clock->ring.mask;
     uint32_t oldest = clock->ring.oldest, end = clock->ring.end;
     block_id b = slots[oldest & mask];
+    /* The usual answer changes nothing, and stores nothing that the next call would have to wait for. */
+    if (oldest != end && policy_may_evict(view, b) && clock->counters[b] == 0)
+        return b;
     while (oldest != end && policy_may_evict(view, b) && clock->counters[b] != 0) {
         clock->counters[b]--;
         slots[end++ & mask] = b;

@@ -70,12 +70,8 @@ static bool hit(struct replay *r, block_id b, struct error *err)
 static bool access_block(struct replay *r, block_id b, bool *kept, struct error *err)
 {
     struct host *host = &r->host;
-    uint64_t bytes = r->sizes[b].bytes;
-    r->out->bytes_accessed += bytes;
-    if (host->state[b] & POLICY_RESIDENT) {
-        r->out->bytes_hit += bytes;
+    if (host->state[b] & POLICY_RESIDENT)
         return hit(r, b, err);
-    }
     host_on_miss(host, b);
     return release(r, err) && place(r, b, kept, err);
 }
@@ -234,11 +230,13 @@ static bool run(struct replay *r, const struct replay_spec *spec, struct arena *
     r->streamed = arena_alloc(arena, n, sizeof *r->streamed);
     if (!r->streamed)
         return fail(err, STATUS_IO, "out of memory");
+    uint64_t pinned_bytes = 0;
     r->equal_sizes = equal_sizes(r->sizes, n) && equal_sizes(r->host.blocks, n);
     for (uint32_t i = 0; i < r->host.pin_count; i++) {
         host_reserve(&r->host, r->host.pins[i], POLICY_RESIDENT | POLICY_PINNED);
-        r->out->bytes_read += r->sizes[r->host.pins[i]].bytes;
+        pinned_bytes += r->sizes[r->host.pins[i]].bytes;
     }
+    r->out->bytes_read = pinned_bytes;
     if (no_block_fits(r))
         snprintf(r->out->remark, sizeof r->out->remark,
                  "every block is larger than the capacity: nothing is ever kept");
@@ -248,6 +246,8 @@ static bool run(struct replay *r, const struct replay_spec *spec, struct arena *
         return false;
     remark_excess(r, spec);
     r->out->hits = r->out->accesses - r->out->misses;
+    r->out->bytes_accessed = r->trace->accessed_bytes;
+    r->out->bytes_hit = r->out->bytes_accessed - (r->out->bytes_read - pinned_bytes);
     r->out->evictions = r->host.evictions;
     return true;
 }

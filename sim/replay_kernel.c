@@ -6,21 +6,26 @@
 #include "sim/replay_kernels.h"
 
 static const struct evict_ops *const ops = &KERNEL_POLICY.ops.evict;
-enum { ADMISSION = 1, EQUAL = 2 };
+enum { GENERAL = 1, EQUAL = 2 };
 
 /* Functions of their own, so that each loop has the registers to itself. */
 #define LOOP(name, flags)                                                                                              \
     __attribute__((flatten, noinline)) static bool name(const struct replay_pass *pass, struct error *err)             \
     {                                                                                                                  \
-        return pass_steps(pass, ops, KERNEL_POLICY.needs, ((flags)&ADMISSION) != 0, ((flags)&EQUAL) != 0, err);        \
+        return pass_steps(pass, ops, KERNEL_POLICY.needs, ((flags)&GENERAL) != 0, ((flags)&EQUAL) != 0, err);          \
     }
 LOOP(equal_sizes, EQUAL)
-LOOP(any_sizes, 0)
-LOOP(with_admission, ADMISSION)
+LOOP(own_sizes, 0)
+LOOP(general, GENERAL)
 
 bool KERNEL_NAME(const struct replay_pass *pass, struct error *err)
 {
-    return pass->host->admission ? with_admission(pass, err)
-           : pass->equal_sizes   ? equal_sizes(pass, err)
-                                 : any_sizes(pass, err);
+    switch (pass_kind(pass)) {
+    case PASS_GENERAL:
+        return general(pass, err);
+    case PASS_EQUAL_SIZES:
+        return equal_sizes(pass, err);
+    default:
+        return own_sizes(pass, err);
+    }
 }

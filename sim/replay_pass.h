@@ -41,9 +41,9 @@ struct pass_state {
     uint64_t room;              /* budget less held bytes */
     uint64_t equal_bytes;       /* of every block, or 0 where they differ */
     uint64_t misses, streamed;
-    uint64_t miss_bytes, hit_bytes, evictions; /* only counted where sizes differ: see pass_end */
-    uint64_t peak_bytes;                       /* most that was held, where that may exceed the budget */
-    const char *question;                      /* what was answered wrongly; NULL: nothing */
+    uint64_t miss_bytes, evictions; /* only counted where sizes differ: see pass_end */
+    uint64_t peak_bytes;            /* most that was held, where that may exceed the budget */
+    const char *question;           /* what was answered wrongly; NULL: nothing */
     block_id answer;
 };
 
@@ -160,15 +160,12 @@ __attribute__((noinline, unused)) static bool pass_end(const struct replay_pass 
     const uint64_t size = pass->sizes[0].bytes, held = own->view.held_bytes;
     const bool equal = own->equal_bytes != 0;
     const uint64_t kept = own->misses - own->streamed;
-    const uint64_t hit_bytes = equal ? (done - own->misses) * size : own->hit_bytes;
     const uint64_t miss_bytes = equal ? own->misses * size : own->miss_bytes;
     host->access_count += done;
     host->evictions += equal ? kept - (held - host->view.held_bytes) / own->equal_bytes : own->evictions;
     host->view.held_bytes = held;
     pass->out->accesses += done;
     pass->out->misses += own->misses;
-    pass->out->bytes_accessed += hit_bytes + miss_bytes;
-    pass->out->bytes_hit += hit_bytes;
     pass->out->bytes_read += miss_bytes;
     pass->out->uncacheable += own->streamed;
     if (own->peak_bytes > pass->out->peak_held_bytes)
@@ -176,11 +173,11 @@ __attribute__((noinline, unused)) static bool pass_end(const struct replay_pass 
     return !own->question || host_blame(host, own->question, own->answer, err);
 }
 
-/* All accesses. `ops`, `needs` (of the policy), `admission` and `equal` are constants where the compiler shall make a
- * loop of its own. */
+/* All accesses. `ops`, `needs` (of the policy), `general` and `equal` are constants where the compiler shall make a
+ * loop of its own. `general`: there is an admission rule, or blocks take other sizes of the capacity than their own. */
 __attribute__((always_inline)) static inline bool pass_steps(const struct replay_pass *pass,
-                                                             const struct evict_ops *ops, uint32_t needs,
-                                                             bool admission, bool equal, struct error *err)
+                                                             const struct evict_ops *ops, uint32_t needs, bool general,
+                                                             bool equal, struct error *err)
 {
     struct host *host = pass->host;
     struct pass_state own = {
@@ -214,12 +211,12 @@ __attribute__((always_inline)) static inline bool pass_steps(const struct replay
             if (future)
                 next_use[b] = gaps[i] == 0 ? NEXT_USE_NEVER : (uint32_t)own.view.access + gaps[i];
             if (own.state[b] & POLICY_RESIDENT) {
-                own.hit_bytes += equal ? 0 : sizes[b].bytes;
                 good = pass_hit(ops, &own, b);
             } else {
+                const uint64_t bytes = equal ? own.equal_bytes : own.blocks[b].bytes;
                 own.misses++;
-                own.miss_bytes += equal ? 0 : sizes[b].bytes;
-                good = pass_miss(ops, &own, admission, exceed, equal ? own.equal_bytes : own.blocks[b].bytes, b);
+                own.miss_bytes += equal ? 0 : general ? sizes[b].bytes : bytes;
+                good = pass_miss(ops, &own, general && host->admission, exceed, bytes, b);
             }
         }
         done += i;
@@ -231,7 +228,6 @@ __attribute__((always_inline)) static inline bool pass_steps(const struct replay
         .equal_bytes = own.equal_bytes,
         .misses = own.misses,
         .miss_bytes = own.miss_bytes,
-        .hit_bytes = own.hit_bytes,
         .streamed = own.streamed,
         .evictions = own.evictions,
         .question = own.question,
@@ -241,15 +237,27 @@ __attribute__((always_inline)) static inline bool pass_steps(const struct replay
     return pass_end(pass, &end, done, err);
 }
 
+enum pass_kind { PASS_GENERAL, PASS_EQUAL_SIZES, PASS_OWN_SIZES };
+
+static inline enum pass_kind pass_kind(const struct replay_pass *pass)
+{
+    if (pass->host->admission || (pass->host->blocks != pass->sizes && !pass->equal_sizes))
+        return PASS_GENERAL;
+    return pass->equal_sizes ? PASS_EQUAL_SIZES : PASS_OWN_SIZES;
+}
+
 /* The loop that fits the pass. */
 __attribute__((always_inline)) static inline bool pass_run(const struct replay_pass *pass, const struct evict_ops *ops,
                                                            uint32_t needs, struct error *err)
 {
-    if (pass->host->admission)
+    switch (pass_kind(pass)) {
+    case PASS_GENERAL:
         return pass_steps(pass, ops, needs, true, false, err);
-    if (pass->equal_sizes)
+    case PASS_EQUAL_SIZES:
         return pass_steps(pass, ops, needs, false, true, err);
-    return pass_steps(pass, ops, needs, false, false, err);
+    default:
+        return pass_steps(pass, ops, needs, false, false, err);
+    }
 }
 
 #endif
