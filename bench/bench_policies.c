@@ -7,7 +7,7 @@
 #include "policies/registry.h"
 #include "sim/replay.h"
 
-enum { TRIES = 3, PEERS_MAX = 16, LINE_MAX_BYTES = 512 };
+enum { TRIES = 5, PEERS_MAX = 16, LINE_MAX_BYTES = 512 };
 #define PEER_FILE "data/cachesim/peer-speed.csv"
 #define MIB UINT64_C(1048576)
 
@@ -158,13 +158,14 @@ static void bench_policy(const struct bench_case *bench, const struct subject *s
     struct policy_choice choice;
     struct error err;
     struct replay_result result;
-    double ours[TRIES], floor[TRIES];
+    double ours[TRIES], floor[TRIES], ratios[TRIES];
     uint64_t floor_hits, memory_bytes;
     if (!policy_parse(name, &choice, &err))
         give_up(name, err.text);
     for (int i = 0; i < TRIES; i++) { /* by turns, so that both see the same machine */
         floor[i] = time_floor(bench, subject, &floor_hits);
         ours[i] = time_policy(bench, subject, &choice, &result, &memory_bytes);
+        ratios[i] = ours[i] / floor[i]; /* of one moment: what the machine does to both is left out */
     }
     if (strcmp(name, "lru") == 0 && result.hits != floor_hits)
         give_up(bench->trace, "the replay and the bare arrays do not count the same hits");
@@ -172,18 +173,19 @@ static void bench_policy(const struct bench_case *bench, const struct subject *s
     for (size_t i = 0; i < sizeof at_half_the_floor / sizeof *at_half_the_floor; i++)
         half = half || strcmp(name, at_half_the_floor[i]) == 0;
     double millions = (double)subject->trace.access_count / 1e6, speed = millions / middle(ours);
-    double ratio = middle(ours) / middle(floor), peer = peer_speed(peers, name);
-    /* Where the peer's machine ran a bare LRU too, the two machines are compared by it. */
-    double peer_floor = peer_speed(peers, "floor_lru");
-    double times = peer > 0.0 ? speed / peer : 0.0;
-    if (peer_floor > 0.0)
-        times *= peer_floor / (millions / middle(floor));
+    double ratio = middle(ratios), peer = peer_speed(peers, name);
+    /* Two machines are best compared by what a bare LRU does on each. */
+    double peer_floor = peer_speed(peers, "floor_lru"), times = peer > 0.0 ? speed / peer : 0.0;
     const char *met = half ? (ratio <= 2.0 ? "yes" : "no") : peer <= 0.0 ? "" : times >= 3.0 ? "yes" : "no";
     printf("%-18s %8.1f | %9.1f %6.2f | ", name, speed, millions / middle(floor), ratio);
     if (peer > 0.0)
-        printf("%6.1f %6.1f", peer, times);
+        printf("%6.1f %6.1f ", peer, times);
     else
-        printf("%6s %6s", "", "");
+        printf("%14s", "");
+    if (peer > 0.0 && peer_floor > 0.0)
+        printf("%8.1f", peer_floor / peer / ratio);
+    else
+        printf("%8s", "");
     printf(" | %-3s | %9.5f | %7.1f\n", met, (double)result.misses / (double)result.accesses,
            (double)memory_bytes / (double)subject->model.block_count);
     fflush(stdout);
@@ -199,8 +201,8 @@ static void bench_trace(const struct bench_case *bench)
     peers_read(bench->trace, &peers);
     printf("\n%s at %s: %.1f M accesses, %u blocks\n", bench->trace, bench->capacity,
            (double)subject.trace.access_count / 1e6, subject.model.block_count);
-    printf("%-18s %8s | %9s %6s | %6s %6s | %-3s | %9s | %s\n", "policy", "M/s", "floor M/s", "ratio", "peer", "times",
-           "met", "misses", "B a block");
+    printf("%-18s %8s | %9s %6s | %6s %6s %8s | %-3s | %9s | %s\n", "policy", "M/s", "floor M/s", "ratio", "peer",
+           "times", "by floor", "met", "misses", "B a block");
     for (size_t i = 0; i < count; i++)
         if (policies[i]->kind == POLICY_EVICT)
             bench_policy(bench, &subject, policies[i]->name, &peers);
@@ -211,7 +213,7 @@ int main(int argc, char **argv)
 {
     printf("replay of every eviction policy, one core, trace in memory (middle of %d rounds)\n"
            "floor: a bare array LRU in the same run; peer: libCacheSim, millions a second on such a machine;\n"
-           "times: how many times that, each measured by a bare array LRU on its machine (dense-embed: as it is)\n"
+           "times: how many times that; by floor: how many times, each in units of the bare LRU on its machine\n"
            "met: lru, fifo, clock and sieve at half the floor's speed, others at three times the peer's\n",
            TRIES);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -43,8 +43,8 @@ static void clock_on_hit(void *self, const struct policy_view *view, block_id b)
 
 /* clock_victim where blocks that may not go now are among the oldest: each gets another round without paying for it.
  * Apart, and without a view, so that where clock_victim is inlined the usual case keeps its registers. */
-__attribute__((noinline)) static block_id clock_sweep(struct clock *clock, block_id *slots, const uint8_t *state,
-                                                      uint32_t evict_mask)
+__attribute__((noinline, cold)) static block_id clock_sweep(struct clock *clock, block_id *slots, const uint8_t *state,
+                                                            uint32_t evict_mask)
 {
     const uint32_t mask = clock->ring.mask;
     uint32_t oldest = clock->ring.oldest, end = clock->ring.end;
@@ -80,7 +80,7 @@ static block_id clock_victim(void *self, const struct policy_view *view, block_i
     uint32_t oldest = clock->ring.oldest, end = clock->ring.end;
     block_id b = slots[oldest & mask];
     /* The usual answer changes nothing, and stores nothing that the next call would have to wait for. */
-    if (oldest != end && policy_may_evict(view, b) && clock->counters[b] == 0)
+    if (__builtin_expect(oldest != end && policy_may_evict(view, b) && clock->counters[b] == 0, 1))
         return b;
     while (oldest != end && policy_may_evict(view, b) && clock->counters[b] != 0) {
         clock->counters[b]--;
@@ -97,14 +97,14 @@ static block_id clock_victim(void *self, const struct policy_view *view, block_i
 static void clock_on_insert(void *self, const struct policy_view *view, block_id b)
 {
     struct clock *clock = self;
-    clock->counters[b] = 0;
     ring_push(&clock->ring, clock_slots(clock, view), b);
 }
 
 static void clock_on_remove(void *self, const struct policy_view *view, block_id b, enum remove_reason reason)
 {
-    (void)reason;
     struct clock *clock = self;
+    if (reason != REMOVE_EVICTED) /* a victim's counter is 0, and so is that of a block that comes in */
+        clock->counters[b] = 0;
     ring_remove(&clock->ring, clock_slots(clock, view), b);
 }
 

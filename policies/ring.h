@@ -46,7 +46,7 @@ static inline void ring_take(struct ring *ring, block_id *slots, uint32_t positi
 }
 
 /* ring_remove for a block that is not the oldest. Apart, so that it does not weigh on the usual case. */
-__attribute__((noinline)) static void ring_search_out(struct ring *ring, block_id *slots, block_id b)
+__attribute__((noinline, cold)) static void ring_search_out(struct ring *ring, block_id *slots, block_id b)
 {
     for (uint32_t i = 0; i < ring->end - ring->oldest; i++) {
         if (*ring_at(ring, slots, ring->oldest + i) == b) {

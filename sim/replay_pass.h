@@ -197,15 +197,16 @@ __attribute__((always_inline)) static inline bool pass_steps(const struct replay
                exceed = (needs & POLICY_MAY_EXCEED) != 0 && host->view.may_exceed;
     uint32_t *const next_use = host->next_use;
     const struct policy_block *const sizes = pass->sizes;
-    const uint32_t count = pass->count, repeat = pass->repeat, *const uses = pass->uses;
+    const uint32_t repeat = pass->repeat, *const uses = pass->uses, *const end_use = uses + pass->count;
     const uint64_t first_step = host->view.step, first_access = host->access_count;
     uint64_t done = 0;
     bool good = true;
     for (uint32_t r = 0; good && r < repeat; r++, own.view.token++) {
         const uint32_t *gaps = r + 1 < repeat ? pass->gaps_again : pass->gaps;
-        uint32_t i = 0;
-        for (; good && i < count; i++) {
-            const block_id b = uses[i] & USE_BLOCK;
+        const uint32_t *use = uses;
+        for (; good && use < end_use; use++) {
+            const block_id b = *use & USE_BLOCK;
+            const uint64_t i = (uint64_t)(use - uses);
             own.view.step = first_step + done + i;
             own.view.access = first_access + done + i;
             if (future)
@@ -219,7 +220,7 @@ __attribute__((always_inline)) static inline bool pass_steps(const struct replay
                 good = pass_miss(ops, &own, general && host->admission, exceed, bytes, b);
             }
         }
-        done += i;
+        done += (uint64_t)(use - uses);
     }
     host->view.step = first_step + done;
     host->view.token = own.view.token;
