@@ -154,7 +154,7 @@ bool comparison_start(struct comparison *comparison, const struct comparison_opt
     comparison->has_trace = trace_read_alone(options->trace, options->trace_format, &comparison->trace,
                                              &comparison->model, &comparison->has_bytes, err);
     if (comparison->has_trace && comparison->trace.resized_count > 0)
-        fprintf(stderr, "note: %" PRIu64 " record(s) have another size than the first of their block, which counts\n",
+        fprintf(stderr, "note: %" PRIu64 " records have another size than the first of their block, which counts\n",
                 comparison->trace.resized_count);
     return comparison->has_trace &&
            (options->capacities == NULL || list_split(options->capacities, parse_capacity, comparison, err)) &&

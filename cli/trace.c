@@ -154,7 +154,7 @@ static int show(int argc, char **argv)
         return report(&err);
     struct trace_row row = {.trace = input.action.name};
     if (trace.resized_count > 0)
-        fprintf(stderr, "note: %" PRIu64 " record(s) have another size than the first of their block, which counts\n",
+        fprintf(stderr, "note: %" PRIu64 " records have another size than the first of their block, which counts\n",
                 trace.resized_count);
     bool good = fill_row(&trace, has_bytes, &row, &err) &&
                 show_record(input.action.format, columns, sizeof columns / sizeof columns[0], &row, &err);

@@ -162,7 +162,9 @@ __attribute__((noinline, unused)) static bool pass_end(const struct replay_pass 
     const uint64_t kept = own->misses - own->streamed;
     const uint64_t miss_bytes = equal ? own->misses * size : own->miss_bytes;
     host->access_count += done;
-    host->evictions += equal ? kept - (held - host->view.held_bytes) / own->equal_bytes : own->evictions;
+    /* Each quotient by itself: a policy that releases blocks may hold fewer than it began with. */
+    host->evictions +=
+        equal ? kept + host->view.held_bytes / own->equal_bytes - held / own->equal_bytes : own->evictions;
     host->view.held_bytes = held;
     pass->out->accesses += done;
     pass->out->misses += own->misses;

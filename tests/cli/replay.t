@@ -66,4 +66,11 @@ bad 2 '--seed' 'a seed that is no number' replay "$scratch/loop" --policy lru --
 bad 2 '--no-bounds is given beside --bounds' 'both' replay "$scratch/loop" --policy lru --capacity 1obj --bounds --no-bounds
 bad 2 'lru.blocks.nobody. at 1obj: .*nobody' 'a policy that does not fit the trace, before any record' \
     replay "$scratch/loop" --policy 'fifo,lru+blocks(nobody)' --capacity 1obj
+# A policy that releases blocks may hold fewer at a token's end than at its start: no count may go below 0 for it.
+awk 'BEGIN { print "block,bytes,token"; x = 1
+    for (t = 0; t < 600; t++) { x = (x * 1103515245 + 12345) % 2147483648
+        printf "b%d,3,%d\n", int(x / 65536) % (int(x / 7) % 3 ? 12 : 30), t } }' >"$scratch/tokens.csv"
+"$POCKETLOAD" replay "$scratch/tokens.csv" --policy 'lirs(hir=40%),2q,slru' --capacity 12obj --format csv >"$scratch/tokens.out"
+is 'evictions add up over tokens' "$(awk -F, 'NR > 1 { print ($11 > 0 && $11 < $7) }' "$scratch/tokens.out" | sort | uniq -c | tr -s ' ')" ' 3 1'
+
 finish
