@@ -5,9 +5,8 @@
 #include <stdint.h>
 
 #include "sim/flash.h"
+#include "sim/pressure.h"
 #include "workloads/quant.h"
-
-enum kill_rule { KILL_NONE, KILL_THRESHOLD };
 
 struct device {
     char name[128];
@@ -15,9 +14,15 @@ struct device {
     uint64_t os_reserve_bytes;
     uint64_t other_apps_bytes;
     uint64_t runtime_bytes; /* the app without weights, KV cache and activations */
-    enum kill_rule kill_rule;
-    uint64_t kill_threshold_bytes; /* the app dies above this; never 0 once the config is read: by default
-                                      ram - os_reserve - other_apps */
+    /* How the system lives with little memory. threshold_bytes and max_bytes are never 0 once the config is read: by
+     * default ram - os_reserve - other_apps, and ram. */
+    struct pressure_spec pressure;
+    uint64_t page_bytes; /* of the processor: 4 or 16 KiB */
+    uint64_t readahead_bytes, fault_around_bytes, willneed_bytes;
+    bool prefault_young; /* fault-around marks pages as accessed: x86 */
+    int64_t minor_fault_ns, major_fault_ns, scan_page_ns, tlb_miss_ns;
+    uint64_t memlock_bytes;       /* RLIMIT_MEMLOCK; UINT64_MAX: none */
+    uint64_t address_space_bytes; /* that one process can map; UINT64_MAX: no limit */
     struct flash_spec flash;
     uint64_t memory_bps;                   /* bandwidth of RAM that a decode reaches */
     uint64_t flops_rate[TENSOR_TYPES_MAX]; /* by tensor type, operations a second */

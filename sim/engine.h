@@ -10,13 +10,17 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "policies/policy.h"
+#include "sim/allocator.h"
 #include "sim/device.h"
 #include "sim/ledger.h"
+#include "sim/page_cache.h"
 #include "workloads/future.h"
 
-enum loader_mode { LOADER_CHUNKED, LOADER_READ };
+enum loader_mode { LOADER_CHUNKED, LOADER_READ, LOADER_MMAP };
 enum evict_when { EVICT_BEFORE_INSERT, EVICT_AFTER_STEP };
 enum overlap { OVERLAP_NONE, OVERLAP_PREFETCH, OVERLAP_BLOCKS };
+enum madvise { MADVISE_NORMAL, MADVISE_SEQUENTIAL, MADVISE_RANDOM, MADVISE_WILLNEED, MADVISE_POPULATE };
+enum file_layout { LAYOUT_FILE, LAYOUT_HOT_FIRST };
 
 struct loader {
     enum loader_mode mode;
@@ -27,6 +31,19 @@ struct loader {
     uint64_t align_bytes;    /* reads start and end at multiples of this (direct I/O): 1 .. 1 MiB, a power of two */
     enum evict_when evict_when;
     enum overlap overlap;
+    /* mmap */
+    enum madvise madvise;
+    enum page_lists lists;
+    enum file_layout layout;
+    uint64_t page_bytes;   /* the granule of faults and reclaim: the device's page, or a larger folio */
+    uint64_t stride_bytes; /* of each stride of a block one page is touched; 0: every page */
+    uint32_t processes;    /* that map the file and run the trace, a token each in turn */
+    /* all modes */
+    enum allocator_kind allocator;
+    uint64_t arena_bytes; /* the allocator's address space; 0: budget, KV cache and activations */
+    int64_t alloc_ns;     /* of one call */
+    bool compact;         /* allocator malloc: move ranges together when only the holes are too small */
+    bool reuse;           /* a step's activations are released after it; else they stay until the token ends */
 };
 
 /* A policy with its checked parameters; block names are ids already. policy == NULL: none (not for evict in chunked
@@ -51,7 +68,7 @@ struct run_spec {
 enum outcome { OUTCOME_COMPLETED, OUTCOME_KILLED, OUTCOME_REJECTED, OUTCOME_FAILED, OUTCOMES };
 extern const char *const outcome_names[OUTCOMES];
 
-enum { RUN_NOTE_TEXT = 256 };
+enum { RUN_NOTE_TEXT = 256, RUN_KILLS_TEXT = 512 };
 
 /* The numbers of a run; docs/models.md defines each. */
 struct run_numbers {
@@ -65,6 +82,8 @@ struct run_numbers {
      * or never used. */
     uint64_t bytes_prefetched, bytes_prefetch_useful, bytes_prefetch_late, bytes_prefetch_wasted;
     uint64_t major_faults, minor_faults; /* 0: the chunked and read loaders take none */
+    uint64_t refaults;                   /* pages read again after they were evicted */
+    uint64_t bytes_readahead_wasted;     /* read, and evicted or left untouched */
     uint64_t peak_memory_bytes, peak_weights_bytes, peak_kv_bytes, peak_activation_bytes;
     int64_t virtual_time_ns, load_ns, compute_ns, stall_ns, idle_ns;
     int64_t ttft_ns;                                             /* -1: no token was finished */
@@ -72,8 +91,18 @@ struct run_numbers {
     int64_t tpot_total_ns; /* sum and count of the later tokens, for tokens_per_s */
     uint64_t tpot_count;
     int64_t flash_busy_ns;
-    uint64_t uncacheable;     /* accesses whose block was streamed: read without being kept */
-    char note[RUN_NOTE_TEXT]; /* the eviction policy's remark, or "" */
+    uint64_t uncacheable; /* accesses whose block was streamed: read without being kept */
+    /* Both conventions of phones: what lies in RAM for the app, and what kill rules count (anonymous memory, compressed
+     * or not, and page tables). */
+    uint64_t peak_resident_bytes, peak_footprint_bytes;
+    uint64_t peak_file_bytes, peak_page_table_bytes, peak_zram_bytes;
+    uint64_t bytes_swapped_out, bytes_swapped_in; /* by the whole phone, before compression */
+    uint64_t apps_killed;
+    uint64_t alloc_failures, alloc_compactions, alloc_moved_bytes;
+    uint64_t internal_fragmentation_bytes, external_fragmentation_bytes; /* peaks */
+    uint64_t largest_hole_bytes;                                         /* the least that it was */
+    char kills[RUN_KILLS_TEXT]; /* "mail(900) at 1.200 s by lmkd; ...", or "" */
+    char note[RUN_NOTE_TEXT];   /* remarks of the eviction policy and of the loader, or "" */
 };
 
 struct token_numbers {
@@ -81,6 +110,7 @@ struct token_numbers {
     enum phase phase;
     int64_t latency_ns, stall_ns;
     uint64_t accesses, hits, bytes_accessed, bytes_read;
+    uint64_t major_faults, minor_faults, refaults, bytes_readahead_wasted;
 };
 
 /* The state of memory at one moment; the last one is at the end of the run, or of its life. */
@@ -89,7 +119,9 @@ struct sample_numbers {
     uint64_t class_bytes[MEMORY_CLASSES];
     uint64_t in_flight_bytes; /* of weights, reserved and not yet there; part of the weights class */
     uint64_t free_bytes;
-    uint64_t flash_bytes; /* moved since the start */
+    uint64_t flash_bytes;                                      /* moved since the start */
+    uint64_t swap_used_bytes;                                  /* before compression */
+    uint64_t internal_fragmentation_bytes, largest_hole_bytes; /* of the allocator; 0 without one */
 };
 
 struct block_numbers {
@@ -104,6 +136,8 @@ struct run_result {
     uint64_t token_count;
     struct sample_numbers *samples;
     uint32_t sample_count;
+    struct app_kill *kills; /* of other apps, in order of time */
+    uint32_t kill_count;
     struct block_numbers *blocks; /* model->block_count of them */
 };
 

@@ -69,13 +69,13 @@ static bool check_memory(const struct selection *selection, struct device *devic
         return fail_at(selection, "device", latest_of(selection, keys, sizeof keys / sizeof *keys), err, text);
     }
     uint64_t rest = device->ram_bytes - taken;
-    if (device->kill_threshold_bytes > rest) {
+    if (device->pressure.threshold_bytes > rest) {
         snprintf(text, sizeof text, "%s is above what ram leaves after os_reserve and other_apps; expected at most %s",
-                 print_bytes(device->kill_threshold_bytes, own_text), print_bytes(rest, rest_text));
+                 print_bytes(device->pressure.threshold_bytes, own_text), print_bytes(rest, rest_text));
         return fail_at(selection, "device", "kill_threshold", err, text);
     }
-    if (device->kill_threshold_bytes == 0)
-        device->kill_threshold_bytes = rest;
+    if (device->pressure.threshold_bytes == 0)
+        device->pressure.threshold_bytes = rest;
     return true;
 }
 

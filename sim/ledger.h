@@ -5,14 +5,17 @@
 #include <stdint.h>
 
 enum memory_class {
-    MEMORY_WEIGHTS,    /* weights in anonymous memory of the app: resident or reserved for a load in flight */
-    MEMORY_KV,         /* KV cache */
-    MEMORY_ACTIVATION, /* activations and scratch */
-    MEMORY_RUNTIME,    /* the app and the inference runtime themselves */
-    MEMORY_STREAMED,   /* blocks read for the running step without being kept */
+    MEMORY_WEIGHTS,     /* weights in anonymous memory of the app: resident or reserved for a load in flight */
+    MEMORY_KV,          /* KV cache */
+    MEMORY_ACTIVATION,  /* activations and scratch */
+    MEMORY_RUNTIME,     /* the app and the inference runtime themselves */
+    MEMORY_STREAMED,    /* blocks read for the running step without being kept */
+    MEMORY_FILE,        /* clean pages of the mapped file */
+    MEMORY_PAGE_TABLES, /* page tables and page cache nodes of the mapped file */
     MEMORY_APP_CLASSES,
     MEMORY_OS = MEMORY_APP_CLASSES, /* kernel, firmware carve-outs, system services */
     MEMORY_OTHER_APPS,
+    MEMORY_ZRAM, /* compressed pages, as they lie there */
     MEMORY_CLASSES
 };
 extern const char *const memory_class_names[MEMORY_CLASSES]; /* "weights", "kv", ... */

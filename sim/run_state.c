@@ -50,6 +50,6 @@ void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes)
     bool grows = bytes > run->ledger.now_bytes[class];
     ledger_set(&run->ledger, class, bytes);
     const struct device *device = &run->spec->device;
-    if (grows && device->kill_rule == KILL_THRESHOLD && run->ledger.app_bytes > device->kill_threshold_bytes)
+    if (grows && device->pressure.rule == KILL_THRESHOLD && run->ledger.app_bytes > device->pressure.threshold_bytes)
         kill_app(run, "threshold");
 }

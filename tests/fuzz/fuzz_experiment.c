@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(count > 0);
     for (size_t i = 0; i < count && i < 4; i++) {
         const struct run_config *config = experiment_run(experiment, i);
-        must(*config->policy.label && config->device.kill_threshold_bytes > 0);
+        must(*config->policy.label && config->device.pressure.threshold_bytes > 0);
         const char *key = experiment_run_key(experiment, i, &err);
         must(!key || strlen(key) == RUN_KEY_TEXT - 1);
         must(!key || experiment_run_json(experiment, i, &err));

@@ -36,8 +36,8 @@ void naive_memory(struct naive_twin *twin, enum memory_class class, uint64_t byt
     raise(&numbers->peak_weights_bytes, twin->class_bytes[MEMORY_WEIGHTS]);
     raise(&numbers->peak_kv_bytes, twin->class_bytes[MEMORY_KV]);
     raise(&numbers->peak_activation_bytes, twin->class_bytes[MEMORY_ACTIVATION]);
-    if (grew && twin->spec->device.kill_rule == KILL_THRESHOLD &&
-        app_bytes(twin) > twin->spec->device.kill_threshold_bytes) {
+    if (grew && twin->spec->device.pressure.rule == KILL_THRESHOLD &&
+        app_bytes(twin) > twin->spec->device.pressure.threshold_bytes) {
         naive_log(twin, "killed", BLOCK_NONE, app_bytes(twin));
         twin->over = true;
         numbers->outcome = OUTCOME_KILLED;

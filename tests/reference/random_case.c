@@ -168,12 +168,12 @@ static void make_loader(struct random_case *c, struct rng *rng)
     loader->evict_when = chance(rng, 30) ? EVICT_AFTER_STEP : EVICT_BEFORE_INSERT;
     loader->overlap = chance(rng, 20) ? OVERLAP_NONE : chance(rng, 50) ? OVERLAP_PREFETCH : OVERLAP_BLOCKS;
     if (chance(rng, 25)) {
-        c->spec.device.kill_rule = KILL_THRESHOLD;
-        c->spec.device.kill_threshold_bytes = chance(rng, 10)
+        c->spec.device.pressure.rule = KILL_THRESHOLD;
+        c->spec.device.pressure.threshold_bytes = chance(rng, 10)
                                                   ? between(rng, 1, c->spec.device.runtime_bytes + 1)
                                                   : c->spec.device.runtime_bytes + 1 + rng_below(rng, all + 300000);
     } else {
-        c->spec.device.kill_threshold_bytes = 1 << 30;
+        c->spec.device.pressure.threshold_bytes = 1 << 30;
     }
 }
 
@@ -319,7 +319,7 @@ void random_case_print(const struct random_case *c, FILE *file)
             "# flash: setup %lld, stream %llu, max %llu, queue %u, command %llu, hot after %lld; kill above %llu\n",
             (long long)flash->setup_ns, (unsigned long long)flash->stream_bps, (unsigned long long)flash->max_bps,
             flash->queue_depth, (unsigned long long)flash->command_bytes, (long long)flash->hot_after_ns,
-            c->spec.device.kill_rule == KILL_THRESHOLD ? (unsigned long long)c->spec.device.kill_threshold_bytes : 0);
+            c->spec.device.pressure.rule == KILL_THRESHOLD ? (unsigned long long)c->spec.device.pressure.threshold_bytes : 0);
     for (block_id b = 0; b < c->model.block_count; b++)
         fprintf(file, "# block %u: %llu bytes in %u extents\n", b, (unsigned long long)c->model.blocks[b].bytes,
                 c->model.blocks[b].extent_count);

@@ -230,7 +230,7 @@ static void endless_step_is_an_error(void **state)
     struct run_result result;
     struct error err = {0};
     uint64_t seed = 1;
-    for (random_case_make(&c, seed); c.trace.work_count == 0 || c.spec.device.kill_rule != KILL_NONE;
+    for (random_case_make(&c, seed); c.trace.work_count == 0 || c.spec.device.pressure.rule != KILL_NONE;
          random_case_make(&c, ++seed))
         random_case_free(&c);
     for (uint32_t w = 0; w < c.trace.work_count; w++)

@@ -125,8 +125,8 @@ static void budget_is_kept(const struct random_case *c, const struct run_result 
         HOLDS(c, sample->flash_bytes <= result->numbers.bytes_read);
     }
     HOLDS(c, result->samples[result->sample_count - 1].time_ns == result->numbers.virtual_time_ns);
-    if (c->spec.device.kill_rule == KILL_THRESHOLD && result->numbers.outcome == OUTCOME_COMPLETED)
-        HOLDS(c, result->numbers.peak_memory_bytes <= c->spec.device.kill_threshold_bytes);
+    if (c->spec.device.pressure.rule == KILL_THRESHOLD && result->numbers.outcome == OUTCOME_COMPLETED)
+        HOLDS(c, result->numbers.peak_memory_bytes <= c->spec.device.pressure.threshold_bytes);
 }
 
 static void run_repeats_itself(const struct random_case *c, const struct run_result *result)

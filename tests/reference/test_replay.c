@@ -89,7 +89,7 @@ static int engine_differs(struct random_case *c)
     struct run_result run;
     struct error err;
     c->spec.prefetch = (struct bound_part){0};
-    c->spec.device.kill_rule = KILL_NONE;
+    c->spec.device.pressure.rule = KILL_NONE;
     c->spec.loader.align_bytes = 1;
     struct replay_spec spec = spec_of(c);
     if (!replay_run(&spec, &arena, &replay, &err) || !engine_run(&c->spec, &arena, &run, &err))

@@ -12,7 +12,7 @@ enum { TOKENS = 20 };
 /* One MB takes 1 ms, without setup; memory and kills play no part. */
 static struct device simple_device(void)
 {
-    struct device device = {.name = "simple", .ram_bytes = 1u << 30, .kill_threshold_bytes = 1u << 30};
+    struct device device = {.name = "simple", .ram_bytes = 1u << 30, .pressure.threshold_bytes = 1u << 30};
     device.flash = (struct flash_spec){.stream_bps = 1000000000,
                                        .max_bps = 1000000000,
                                        .queue_depth = 1,

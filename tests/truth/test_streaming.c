@@ -173,7 +173,7 @@ static void dense_models_larger_than_ram(void **state)
         truth_device("generic-6gb", &device);
         device.flash.setup_ns = 0;
         device.flash.stream_bps = device.flash.max_bps = (uint64_t)(truth_number(&table, i, DISK_GB_PER_S) * 1e9);
-        device.kill_rule = KILL_NONE;
+        device.pressure.rule = KILL_NONE;
         device.ram_bytes = (uint64_t)(truth_number(&table, i, RAM_GB) * 1e9);
         struct loader loader = plain_loader(device.ram_bytes / 5 * 4);
         snprintf(blocks, sizeof blocks, "%d x %lluB", BLOCKS, (unsigned long long)(file_bytes / BLOCKS));

@@ -244,8 +244,8 @@ static void streaming_can_kill(void **state)
     struct policy policy = evict_policy("refuser", answer_none);
     policy.ops.evict.admit = admit_first_two;
     make_world(&world, &policy);
-    world.spec.device.kill_rule = KILL_THRESHOLD;
-    world.spec.device.kill_threshold_bytes = (3 << 20) - 1;
+    world.spec.device.pressure.rule = KILL_THRESHOLD;
+    world.spec.device.pressure.threshold_bytes = (3 << 20) - 1;
     assert_true(engine_run(&world.spec, &world.arena, &world.result, &world.err));
     assert_int_equal(world.result.numbers.outcome, OUTCOME_KILLED);
     assert_int_equal(world.result.numbers.accesses, 3);

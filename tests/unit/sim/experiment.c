@@ -106,7 +106,7 @@ static void overrides_beat_config_beats_profile(void **state)
     struct experiment *e = parse(BASE, NULL, 0);
     const struct device *device = &experiment_run(e, 0)->device;
     assert_int_equal(device->ram_bytes, 11370000000);
-    assert_int_equal(device->kill_threshold_bytes, 6100000000);
+    assert_int_equal(device->pressure.threshold_bytes, 6100000000);
     assert_int_equal(device->flops_rate[TYPE_Q4_0], 330000000000);
     assert_int_equal(device->flops_rate[TYPE_BF16], 200000000000); /* no key of its own: the common rate */
     assert_string_equal(device->name, "oneplus-15r");
@@ -308,7 +308,7 @@ static void a_profile_s_error_has_its_own_line(void **state)
     put_file("devices/list.ini", "[device]\nram = 1GB, 2GB\n");
     assert_true(profile_read_device("toy", own_dirs, &device, &err));
     assert_string_equal(device.name, "toy");
-    assert_int_equal(device.kill_threshold_bytes, 1000000000);
+    assert_int_equal(device.pressure.threshold_bytes, 1000000000);
     char expected[400];
     assert_false(profile_read_device("bad", own_dirs, &device, &err));
     snprintf(expected, sizeof expected, "%s/devices/bad.ini:3: device.ram: \"1\" has no unit", folder);
@@ -317,7 +317,7 @@ static void a_profile_s_error_has_its_own_line(void **state)
     assert_false(profile_read_device("nobody-has-this-name", own_dirs, &device, &err));
     assert_non_null(strstr(err.text, "expected bad, "));
     assert_true(profile_read_device("generic-6gb", own_dirs, &device, &err));
-    assert_int_equal(device.kill_threshold_bytes, 2800000000);
+    assert_int_equal(device.pressure.threshold_bytes, 2800000000);
 
     char **names;
     size_t count;
