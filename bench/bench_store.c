@@ -28,7 +28,7 @@ static void make_record(const struct bench *bench, const struct run_result *resu
     record->loader = "chunked";
     record->policy = record->evict = bench->policy;
     record->pin = record->prefetch = record->admit = "none";
-    record->note = "";
+    record->note = record->kills = "";
     record->budget_bytes = (uint64_t)bench->capacity << 20;
     record->numbers = result->numbers;
     record_finish(record);
@@ -64,6 +64,7 @@ static double store_all(const char *path, const struct bench *bench, const struc
     struct run_record record;
     struct error err;
     struct stat status;
+    const struct store_names names = {.block_name = store_model_block_name, .model = model};
     char config[2048], key[33];
     make_record(bench, result, &record);
     config_text(config, sizeof config);
@@ -74,7 +75,7 @@ static double store_all(const char *path, const struct bench *bench, const struc
         /* Keys are hashes: they come in no order. */
         snprintf(key, sizeof key, "%016" PRIx64 "%016x", (run + 1) * UINT64_C(0x9e3779b97f4a7c15), run);
         record.run_key = key;
-        if (!store_put(store, &record, result, config, store_model_block_name, model, &err))
+        if (!store_put(store, &record, result, config, &names, &err))
             give_up(path, err.text);
     }
     if (!store_close(store, &err))

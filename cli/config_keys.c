@@ -22,13 +22,13 @@ static const struct column columns[] = {
     {"help", COLUMN_TEXT, offsetof(struct option_row, help), false, "what it means"},
 };
 
-/* "a or b or c" for a choice, else the text of the type. */
+/* "a | b | c" for a choice, else the text of the type. */
 static const char *value_text(const struct option *option, struct arena *arena)
 {
-    if (option->type != OPTION_CHOICE)
+    if (!option->names)
         return option_type_texts[option->type];
     char text[VALUE_BYTES] = "";
-    size_t length = 0;
+    size_t length = option->word ? (size_t)snprintf(text, sizeof text, "%s | ", option->word) : 0;
     for (size_t i = 0; i < option->name_count && length < sizeof text; i++)
         length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i > 0 ? " | " : "", option->names[i]);
     return arena_strdup(arena, text);

@@ -106,9 +106,12 @@ static bool keep(struct run_results *results, size_t place, const struct model *
         return true;
     if (results->store == NULL && !store_open(results->db, &results->store, err))
         return false;
-    const char *json = experiment_run_json(results->experiment, results->indices[place], err);
-    return json != NULL &&
-           store_put(results->store, &results->records[place], result, json, store_model_block_name, model, err);
+    const size_t index = results->indices[place];
+    const char *json = experiment_run_json(results->experiment, index, err);
+    const struct pressure_spec *pressure = &experiment_run(results->experiment, index)->device.pressure;
+    const struct store_names names = {
+        .block_name = store_model_block_name, .model = model, .apps = pressure->apps, .app_count = pressure->app_count};
+    return json != NULL && store_put(results->store, &results->records[place], result, json, &names, err);
 }
 
 bool results_add(struct run_results *results, size_t place, const struct run_result *result, struct error *err)

@@ -187,6 +187,11 @@ bool figure_stall_per_token(struct store *store, const struct plot_runs *runs, s
 
 /* ---- Peak memory ---- */
 
+static uint64_t mapped_bytes(const struct run_numbers *n)
+{
+    return n->peak_file_bytes + n->peak_page_table_bytes;
+}
+
 /* x, group_x (on the group's first bar), the classes from below, the peak of all together, label, group. */
 static bool write_bar(const struct plot_runs *runs, const struct plot_run *run, double x, double group_x, FILE *file)
 {
@@ -198,9 +203,9 @@ static bool write_bar(const struct plot_runs *runs, const struct plot_run *run, 
     fprintf(file, "%g,", x);
     if (group_x > 0)
         fprintf(file, "%g", group_x);
-    fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", run->runtime_bytes,
-            n->peak_kv_bytes, n->peak_activation_bytes, run->streamed_bytes, n->peak_weights_bytes,
-            n->peak_memory_bytes);
+    fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+            run->runtime_bytes, n->peak_kv_bytes, n->peak_activation_bytes, run->streamed_bytes, n->peak_weights_bytes,
+            mapped_bytes(n), n->peak_memory_bytes);
     const bool ok = plot_text(file, label, BAR_LABEL_CHARACTERS, true);
     fprintf(file, ",\"%s\"", record->budget_bytes == 0 ? "no budget" : format_bytes(record->budget_bytes, budget));
     return ok && plot_titles(file, runs, "");
@@ -218,9 +223,10 @@ static uint64_t shared_threshold(const struct plot_runs *runs)
 static void measure_bar(struct bars *drawing, const struct plot_run *run)
 {
     const struct run_numbers *n = &run->record.numbers;
-    const uint64_t height =
-        run->runtime_bytes + run->streamed_bytes + n->peak_kv_bytes + n->peak_activation_bytes + n->peak_weights_bytes;
+    const uint64_t height = run->runtime_bytes + run->streamed_bytes + n->peak_kv_bytes + n->peak_activation_bytes +
+                            n->peak_weights_bytes + mapped_bytes(n);
     const size_t label = strlen(run->label) + (n->outcome == OUTCOME_COMPLETED ? 0 : strlen(run->record.outcome) + 2);
+    drawing->mapped = drawing->mapped || mapped_bytes(n) > 0;
     if (height > drawing->highest_bytes)
         drawing->highest_bytes = height;
     if (label > drawing->longest_label)
@@ -258,6 +264,8 @@ static size_t merge_seeds(struct plot_run *bars, size_t count)
         raise_to(&n->peak_kv_bytes, other->peak_kv_bytes);
         raise_to(&n->peak_activation_bytes, other->peak_activation_bytes);
         raise_to(&n->peak_weights_bytes, other->peak_weights_bytes);
+        raise_to(&n->peak_file_bytes, other->peak_file_bytes);
+        raise_to(&n->peak_page_table_bytes, other->peak_page_table_bytes);
         raise_to(&n->peak_memory_bytes, other->peak_memory_bytes);
     }
     return merged;
@@ -276,7 +284,8 @@ bool figure_peak_memory(struct store *store, const struct plot_runs *runs, struc
     const size_t count = all < BARS_MAX ? all : BARS_MAX;
     struct bars drawing = {.count = (unsigned)count, .highest_bytes = 1, .left_out = count < all};
     bool ok = true;
-    fputs("x,budget_x,runtime_bytes,kv_bytes,activation_bytes,streamed_bytes,weights_bytes,peak_memory_bytes,label,"
+    fputs("x,budget_x,runtime_bytes,kv_bytes,activation_bytes,streamed_bytes,weights_bytes,mapped_bytes,"
+          "peak_memory_bytes,label,"
           "budget" PLOT_TITLE_HEADS,
           figure->data);
     for (size_t i = 0; ok && i < count; i++) {
@@ -293,7 +302,7 @@ bool figure_peak_memory(struct store *store, const struct plot_runs *runs, struc
     free(bars);
     const uint64_t threshold = shared_threshold(runs);
     drawing.kill_bytes = threshold / 2 <= drawing.highest_bytes ? threshold : 0;
-    script_begin(figure->script, figure->name, 12, 0, runs->configs, script_bars_height(&drawing));
+    script_begin(figure->script, figure->name, 13, 0, runs->configs, script_bars_height(&drawing));
     script_bars(figure->script, &drawing);
     script_end(figure->script);
     *drawn = ok;

@@ -8,11 +8,8 @@
 #include "results/plot_data.h"
 #include "results/plot_scripts.h"
 
-/* Of the app's memory, in the order in which they are stacked. */
-enum { CLASSES = 6 };
-
 struct moment {
-    int64_t time_ns, classes[CLASSES], flash_bytes, rate;
+    int64_t time_ns, classes[MOMENT_CLASSES], flash_bytes, rate;
 };
 
 /* Reads finish one at a time, so a rate is told over a hundredth of the run at least. */
@@ -35,8 +32,8 @@ static bool read_moments(struct store *store, const char *run_key, struct moment
 {
     static const char sql[] =
         "SELECT time_ns, runtime_bytes, kv_bytes, activation_bytes, streamed_bytes, "
-        "weights_bytes - in_flight_bytes, in_flight_bytes, flash_bytes FROM sample WHERE run_key = ?1 "
-        "ORDER BY time_ns";
+        "weights_bytes - in_flight_bytes, in_flight_bytes, page_tables_bytes, file_bytes, zram_bytes, flash_bytes "
+        "FROM sample WHERE run_key = ?1 ORDER BY time_ns";
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(store_handle(store), sql, -1, &stmt, NULL);
     if (code == SQLITE_OK && (code = sqlite3_bind_text(stmt, 1, run_key, -1, SQLITE_STATIC)) == SQLITE_OK)
@@ -45,9 +42,9 @@ static bool read_moments(struct store *store, const char *run_key, struct moment
     while (code == SQLITE_ROW && *count < SAMPLES_MAX + 1 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct moment *m = &moments[(*count)++];
         m->time_ns = sqlite3_column_int64(stmt, 0);
-        for (int i = 0; i < CLASSES; i++)
+        for (int i = 0; i < MOMENT_CLASSES; i++)
             m->classes[i] = sqlite3_column_int64(stmt, 1 + i);
-        m->flash_bytes = sqlite3_column_int64(stmt, 1 + CLASSES);
+        m->flash_bytes = sqlite3_column_int64(stmt, 1 + MOMENT_CLASSES);
     }
     sqlite3_finalize(stmt);
     return code == SQLITE_DONE || code == SQLITE_ROW;
@@ -60,6 +57,17 @@ static void run_subtitle(const struct plot_run *run, bool label, char *out, size
     char budget[UNITS_TEXT];
     snprintf(out, size, "%.500s%s%s%s", label ? run->label : "", label && bytes > 0 ? PLOT_BETWEEN : "",
              bytes > 0 ? "budget " : "", bytes > 0 ? format_bytes(bytes, budget) : "");
+}
+
+static void measure_moment(struct memory_drawing *drawing, const struct moment *m)
+{
+    uint64_t height = 0;
+    for (int k = 0; k < MOMENT_CLASSES; k++) {
+        height += (uint64_t)m->classes[k];
+        drawing->has_class[k] = drawing->has_class[k] || m->classes[k] > 0;
+    }
+    drawing->highest_bytes = height > drawing->highest_bytes ? height : drawing->highest_bytes;
+    drawing->fastest = m->rate > drawing->fastest ? m->rate : drawing->fastest;
 }
 
 bool figure_memory_over_time(struct store *store, const struct plot_runs *runs, struct figure *figure, bool *drawn,
@@ -77,21 +85,20 @@ bool figure_memory_over_time(struct store *store, const struct plot_runs *runs, 
         fill_rates(moments, count);
         run_subtitle(runs->chosen, true, subtitle, sizeof subtitle);
         fputs("time_ns,runtime_bytes,kv_bytes,activation_bytes,streamed_bytes,weights_bytes,in_flight_bytes,"
-              "flash_bytes_per_s" PLOT_TITLE_HEADS,
+              "page_tables_bytes,file_bytes,zram_bytes,flash_bytes_per_s" PLOT_TITLE_HEADS,
               figure->data);
-        int64_t fastest = 0;
+        struct memory_drawing drawing = {.x = axis_time((double)moments[count - 1].time_ns), .highest_bytes = 1};
         for (size_t i = 0; ok && i < count; i++) {
             const struct moment *m = &moments[i];
             fprintf(figure->data, "%" PRId64, m->time_ns);
-            for (int k = 0; k < CLASSES; k++)
+            for (int k = 0; k < MOMENT_CLASSES; k++)
                 fprintf(figure->data, ",%" PRId64, m->classes[k]);
             fprintf(figure->data, ",%" PRId64, m->rate);
             ok = plot_titles(figure->data, runs, subtitle) || plot_no_memory(err);
-            fastest = m->rate > fastest ? m->rate : fastest;
+            measure_moment(&drawing, m);
         }
-        script_begin(figure->script, figure->name, 10, 0, runs->configs, SCRIPT_HEIGHT);
-        script_memory(figure->script, axis_time((double)moments[count - 1].time_ns),
-                      axis_bytes(runs->chosen->record.numbers.peak_memory_bytes), fastest);
+        script_begin(figure->script, figure->name, MOMENT_CLASSES + 4, 0, runs->configs, SCRIPT_HEIGHT);
+        script_memory(figure->script, &drawing);
         script_end(figure->script);
     }
     free(moments);

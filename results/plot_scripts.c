@@ -167,6 +167,7 @@ void script_bars(FILE *file, const struct bars *bars)
     static const struct {
         const char *sum, *color, *title;
     } classes[] = {
+        {"$3 + $4 + $5 + $6 + $7 + $8", "0072B2", "mapped file"},
         {"$3 + $4 + $5 + $6 + $7", "56B4E9", "weights"},
         {"$3 + $4 + $5 + $6", "CC79A7", "streamed weights"},
         {"$3 + $4 + $5", "E69F00", "activations"},
@@ -192,7 +193,7 @@ void script_bars(FILE *file, const struct bars *bars)
             "    plot ",
             y.factor, bars->left_out ? " (the first runs of many)" : "", y.name, below_bars(bars), bars->last_x + 1,
             (double)top / (double)y.factor);
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    for (size_t i = bars->mapped ? 0 : 1; i < sizeof classes / sizeof *classes; i++)
         fprintf(file, "data skip 1 using 1:((%s) / unit) with boxes lc rgb '#%s' title '%s', \\\n        ",
                 classes[i].sum, classes[i].color, classes[i].title);
     if (bars->kill_bytes > 0)
@@ -201,11 +202,11 @@ void script_bars(FILE *file, const struct bars *bars)
                 "        ",
                 bars->kill_bytes, format_bytes(bars->kill_bytes, kill));
     fprintf(file,
-            "data skip 1 using ($1 - 0.4):($8 / unit):(0.8):(0) with vectors nohead lw 2 lc rgb '#000000' title "
+            "data skip 1 using ($1 - 0.4):($9 / unit):(0.8):(0) with vectors nohead lw 2 lc rgb '#000000' title "
             "'all at once', \\\n"
-            "        data skip 1 using 1:(0):(text(strcol(9))) with labels rotate by %u right offset %s font ',%s' "
+            "        data skip 1 using 1:(0):(text(strcol(10))) with labels rotate by %u right offset %s font ',%s' "
             "noenhanced notitle, \\\n"
-            "        data skip 1 using 2:(top * 1.07):10 with labels noenhanced notitle\n",
+            "        data skip 1 using 2:(top * 1.07):11 with labels noenhanced notitle\n",
             upright ? 90 : 45, upright ? "0,-0.5" : "0.5,-0.5", bars->count > 32 ? "8" : "12");
 }
 
@@ -218,20 +219,35 @@ static double tick_step(double largest)
     return step;
 }
 
-/* The axes are named by labels at fixed places, which no width of a number pushes out of the picture. A sample stands
- * until the next: steps. */
-void script_memory(FILE *file, struct axis_unit x, struct axis_unit y, int64_t fastest)
+/* The highest first, so that the lower ones are drawn over it. Classes that are empty all the time are left out: of
+ * nine names the legend holds three columns of short ones. */
+static void script_classes(FILE *file, const struct memory_drawing *drawing)
 {
     static const struct {
-        const char *sum, *color, *title;
-    } classes[] = {
-        {"$2 + $3 + $4 + $5 + $6 + $7", "B3DCF5", "weights reserved, not yet there"},
-        {"$2 + $3 + $4 + $5 + $6", "56B4E9", "weights"},
-        {"$2 + $3 + $4 + $5", "CC79A7", "streamed weights"},
-        {"$2 + $3 + $4", "E69F00", "activations"},
-        {"$2 + $3", "009E73", "KV cache"},
-        {"$2", "808080", "runtime"},
+        const char *color, *title;
+    } classes[MOMENT_CLASSES] = {
+        {"808080", "runtime"},          {"009E73", "KV cache"},    {"E69F00", "activations"},
+        {"CC79A7", "streamed weights"}, {"56B4E9", "weights"},     {"B3DCF5", "weights being read"},
+        {"7F4F24", "page tables"},      {"0072B2", "mapped file"}, {"F0C0A0", "zram, of all apps"},
     };
+    const char *between = "";
+    for (int i = MOMENT_CLASSES - 1; i >= 0; i--) {
+        if (!drawing->has_class[i])
+            continue;
+        fprintf(file, "%sdata skip 1 using ($1 / tick):((", between);
+        for (int k = 0; k <= i; k++)
+            fprintf(file, "%s$%d", k > 0 ? " + " : "", k + 2);
+        fprintf(file, ") / unit) with fillsteps lc rgb '#%s' title '%s'", classes[i].color, classes[i].title);
+        between = ", \\\n        ";
+    }
+    putc('\n', file);
+}
+
+/* The axes are named by labels at fixed places, which no width of a number pushes out of the picture. A sample stands
+ * until the next: steps. */
+void script_memory(FILE *file, const struct memory_drawing *drawing)
+{
+    const struct axis_unit x = drawing->x, y = axis_bytes(drawing->highest_bytes);
     fprintf(file,
             "    tick = %" PRId64 ".0\n"
             "    unit = %" PRId64 ".0\n"
@@ -249,10 +265,7 @@ void script_memory(FILE *file, struct axis_unit x, struct axis_unit y, int64_t f
             "font ',12'\n"
             "    plot ",
             x.factor, y.factor, y.name);
-    const size_t count = sizeof classes / sizeof *classes;
-    for (size_t i = 0; i < count; i++)
-        fprintf(file, "data skip 1 using ($1 / tick):((%s) / unit) with fillsteps lc rgb '#%s' title '%s'%s",
-                classes[i].sum, classes[i].color, classes[i].title, i + 1 < count ? ", \\\n        " : "\n");
+    script_classes(file, drawing);
     fprintf(file,
             "    unset label 1\n"
             "    set label 2 'flash (GB/s)' at screen 0.025,0.32 center rotate by 90\n"
@@ -262,10 +275,10 @@ void script_memory(FILE *file, struct axis_unit x, struct axis_unit y, int64_t f
             "    set xlabel 'time (%s)' offset 0,0.3\n"
             "    set ytics %g\n"
             "    set grid ytics\n"
-            "    plot data skip 1 using ($1 / tick):($8 / 1e9) with fillsteps lc rgb '#D55E00' notitle\n"
+            "    plot data skip 1 using ($1 / tick):($%d / 1e9) with fillsteps lc rgb '#D55E00' notitle\n"
             "    unset multiplot\n"
             "    unset label 2\n"
             "    unset xlabel\n"
             "    set ytics autofreq\n",
-            x.name, tick_step((double)fastest / 1e9));
+            x.name, tick_step((double)drawing->fastest / 1e9), MOMENT_CLASSES + 2);
 }

@@ -38,17 +38,27 @@ void script_curves(FILE *file, const struct curves_drawing *drawing);
 /* Against the number of the token, in `rows` rows: column 1 the token, then the latency of each series. */
 void script_latencies(FILE *file, const char *title, struct axis_unit y, unsigned series, size_t rows);
 
-/* Stacked bars: x, group_x, runtime, kv, activation, streamed, weights, peak of all, label, group. */
+/* Stacked bars: x, group_x, runtime, kv, activation, streamed, weights, mapped file with page tables, peak of all,
+ * label, group. */
 struct bars {
     unsigned count, longest_label;
     double last_x;
     bool left_out;          /* there are more runs than bars */
+    bool mapped;            /* some run mapped a file */
     uint64_t highest_bytes; /* at least 1 */
     uint64_t kill_bytes;    /* 0: no line */
 };
 unsigned script_bars_height(const struct bars *bars);
 void script_bars(FILE *file, const struct bars *bars);
-/* Two panels: time, runtime, kv, activation, streamed, weights, in flight, flash rate (at most `fastest`). */
-void script_memory(FILE *file, struct axis_unit x, struct axis_unit y, int64_t fastest);
+/* Two panels: time, the classes of memory from below (runtime, kv, activation, streamed, weights, in flight, page
+ * tables, mapped file, zram), flash rate. */
+enum { MOMENT_CLASSES = 9 };
+struct memory_drawing {
+    struct axis_unit x;
+    uint64_t highest_bytes;         /* of all classes together, at least 1 */
+    bool has_class[MOMENT_CLASSES]; /* it is not 0 all the time */
+    int64_t fastest;                /* of the flash's rates */
+};
+void script_memory(FILE *file, const struct memory_drawing *drawing);
 
 #endif

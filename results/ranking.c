@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "results/grid.h"
+#include "results/memory_words.h"
 #include "results/output.h"
 #include "results/ranking.h"
 #include "results/summary.h"
@@ -209,10 +210,10 @@ static bool any_beyond(const struct group *groups, size_t count)
     return false;
 }
 
-static void print_groups(FILE *file, const struct grid *grid, const struct group *groups, size_t count, bool color,
+static bool print_groups(FILE *file, const struct grid *grid, const struct group *groups, size_t count, bool color,
                          double *rates)
 {
-    bool seeds = false, rivals = false;
+    bool seeds = false, rivals = false, ok = true;
     for (size_t g = 0; g < count; g++) {
         seeds = seeds || groups[g].entries[0].record->seed != groups[0].entries[0].record->seed;
         rivals = rivals || groups[g].length > 1;
@@ -231,12 +232,15 @@ static void print_groups(FILE *file, const struct grid *grid, const struct group
             putc('\n', file);
         }
         print_group(file, grid, &groups[g], color);
+        for (size_t i = 0; ok && i < groups[g].length; i++)
+            ok = memory_print_words(file, groups[g].entries[i].record, groups[g].length > 1);
         print_words(file, &groups[g], rates);
     }
     if (rivals)
         fputs("\none seed: differences are of this trace\n", file);
     if (any_beyond(groups, count))
         ranking_print_beyond(file);
+    return ok;
 }
 
 /* Bounds are for policies that are compared. */
@@ -295,8 +299,7 @@ static bool print_ranking(FILE *file, const struct run_record *records, const st
     if (ok && count > 0)
         qsort(entries, count, sizeof *entries, compare_entries);
     ok = ok && fill_groups(&grid, entries, count, bounds, groups, &group_count);
-    if (ok)
-        print_groups(file, &grid, groups, group_count, color, rates);
+    ok = ok && print_groups(file, &grid, groups, group_count, color, rates);
     grid_free(&grid);
     free(entries);
     free(groups);

@@ -1,4 +1,4 @@
--- The database of runs, schema version 2. Sizes are bytes, times are nanoseconds of virtual time.
+-- The database of runs, schema version 3. Sizes are bytes, times are nanoseconds of virtual time.
 -- The columns of run are those of sim/record.c; docs and outputs use the same names.
 -- IF NOT EXISTS: the tables that an older version has already stay (store_schema.c).
 
@@ -55,6 +55,23 @@ CREATE TABLE IF NOT EXISTS run (
     bytes_prefetch_late INTEGER NOT NULL,
     admit TEXT NOT NULL,
     note TEXT,
+    refaults INTEGER NOT NULL,
+    bytes_readahead_wasted INTEGER NOT NULL,
+    peak_resident_bytes INTEGER NOT NULL,
+    peak_footprint_bytes INTEGER NOT NULL,
+    peak_file_bytes INTEGER NOT NULL,
+    peak_page_table_bytes INTEGER NOT NULL,
+    peak_zram_bytes INTEGER NOT NULL,
+    bytes_swapped_out INTEGER NOT NULL,
+    bytes_swapped_in INTEGER NOT NULL,
+    apps_killed INTEGER NOT NULL,
+    kills TEXT,
+    alloc_failures INTEGER NOT NULL,
+    alloc_compactions INTEGER NOT NULL,
+    alloc_moved_bytes INTEGER NOT NULL,
+    internal_fragmentation_bytes INTEGER NOT NULL,
+    external_fragmentation_bytes INTEGER NOT NULL,
+    largest_hole_bytes INTEGER NOT NULL,
     config TEXT NOT NULL,
     -- Runs with equal settings differ in experiment, seed, policy and budget only: the config's parts from device up to
     -- the policy, without loader.budget. Cut out as text, for SQLite trusts no JSON function in a schema.
@@ -86,8 +103,10 @@ CREATE TABLE IF NOT EXISTS token (
     hits INTEGER NOT NULL,
     bytes_accessed INTEGER NOT NULL,
     bytes_read INTEGER NOT NULL,
-    major_faults INTEGER NOT NULL DEFAULT 0, -- the chunked and read loaders take no faults
-    minor_faults INTEGER NOT NULL DEFAULT 0,
+    major_faults INTEGER NOT NULL, -- the chunked and read loaders take no faults
+    minor_faults INTEGER NOT NULL,
+    refaults INTEGER NOT NULL,
+    bytes_readahead_wasted INTEGER NOT NULL,
     PRIMARY KEY (run_key, token, phase)
 ) STRICT, WITHOUT ROWID;
 
@@ -99,12 +118,18 @@ CREATE TABLE IF NOT EXISTS sample (
     activation_bytes INTEGER NOT NULL,
     runtime_bytes INTEGER NOT NULL,
     streamed_bytes INTEGER NOT NULL, -- blocks read for the running step without being kept
+    file_bytes INTEGER NOT NULL, -- pages of the mapped file
+    page_tables_bytes INTEGER NOT NULL,
     os_bytes INTEGER NOT NULL,
     other_apps_bytes INTEGER NOT NULL,
+    zram_bytes INTEGER NOT NULL, -- compressed pages, as they lie there
     in_flight_bytes INTEGER NOT NULL, -- of weights_bytes, what is reserved and not yet there
     free_bytes INTEGER NOT NULL,
     flash_bytes INTEGER NOT NULL,       -- moved since the start
     flash_bytes_per_s INTEGER NOT NULL, -- since the sample before
+    swap_used_bytes INTEGER NOT NULL,   -- of zram, before compression
+    internal_fragmentation_bytes INTEGER NOT NULL,
+    largest_hole_bytes INTEGER NOT NULL, -- of the allocator; 0 without one
     PRIMARY KEY (run_key, time_ns)
 ) STRICT, WITHOUT ROWID;
 
@@ -120,13 +145,27 @@ CREATE TABLE IF NOT EXISTS block (
     PRIMARY KEY (run_key, block)
 ) STRICT, WITHOUT ROWID;
 
+-- Other apps that the system killed, in order of time.
+CREATE TABLE IF NOT EXISTS app_kill (
+    run_key TEXT NOT NULL,
+    n INTEGER NOT NULL, -- from 1 on
+    time_ns INTEGER NOT NULL,
+    app TEXT NOT NULL,
+    adj INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, -- that it had
+    rule TEXT NOT NULL,
+    PRIMARY KEY (run_key, n)
+) STRICT, WITHOUT ROWID;
+
 -- In the views a run appears once for each experiment that asked for it.
 CREATE VIEW runs AS
 SELECT run_key, member.experiment, device, model, quant, workload, loader, policy, budget_bytes / 1048576.0 AS budget_mib, seed,
     outcome, killed_by, killed_phase, tokens, hit_rate, ttft_ns / 1e9 AS ttft_s, tpot_mean_ns / 1e6 AS tpot_ms, tokens_per_s,
     CASE WHEN virtual_time_ns > 0 THEN 1.0 * (load_ns + stall_ns) / virtual_time_ns END AS waiting_share,
     CASE WHEN tokens > 0 THEN bytes_read / 1048576.0 / tokens END AS read_mib_per_token,
-    peak_memory_bytes / 1048576.0 AS peak_memory_mib, virtual_time_ns / 1e9 AS virtual_time_s
+    peak_memory_bytes / 1048576.0 AS peak_memory_mib, virtual_time_ns / 1e9 AS virtual_time_s,
+    major_faults, minor_faults, refaults, peak_resident_bytes / 1048576.0 AS peak_resident_mib,
+    peak_footprint_bytes / 1048576.0 AS peak_footprint_mib, apps_killed
 FROM run JOIN member USING (run_key) ORDER BY member.experiment, run.id;
 
 -- Best first: completed before killed, then the least time per token, then the least time to the first token.
@@ -151,3 +190,7 @@ FROM sample JOIN run USING (run_key) JOIN member USING (run_key);
 CREATE VIEW blocks AS
 SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, block.*
 FROM block JOIN run USING (run_key) JOIN member USING (run_key);
+
+CREATE VIEW app_kills AS
+SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, app_kill.*
+FROM app_kill JOIN run USING (run_key) JOIN member USING (run_key);

@@ -1,4 +1,4 @@
-/* The database as a whole, and rows in: runs with their tokens, samples and blocks. */
+/* The database as a whole, and rows in: runs with their tokens, samples, blocks and kills. */
 #include "results/store.h"
 
 #include <inttypes.h>
@@ -27,15 +27,20 @@ static const char *const statement_texts[STATEMENTS] = {
     [STATEMENT_DROP_TOKENS] = "DELETE FROM token WHERE run_key = ?1",
     [STATEMENT_DROP_SAMPLES] = "DELETE FROM sample WHERE run_key = ?1",
     [STATEMENT_DROP_BLOCKS] = "DELETE FROM block WHERE run_key = ?1",
+    [STATEMENT_DROP_KILLS] = "DELETE FROM app_kill WHERE run_key = ?1",
     [STATEMENT_TOKEN] = "INSERT INTO token (run_key, token, phase, latency_ns, stall_ns, accesses, hits, "
-                        "bytes_accessed, bytes_read) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                        "bytes_accessed, bytes_read, major_faults, minor_faults, refaults, bytes_readahead_wasted) "
+                        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     /* The last sample may fall on the moment of the one before: it shows the later state. */
     [STATEMENT_SAMPLE] = "INSERT OR REPLACE INTO sample (run_key, time_ns, weights_bytes, kv_bytes, activation_bytes, "
-                         "runtime_bytes, streamed_bytes, os_bytes, other_apps_bytes, in_flight_bytes, free_bytes, "
-                         "flash_bytes, flash_bytes_per_s) "
-                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                         "runtime_bytes, streamed_bytes, file_bytes, page_tables_bytes, os_bytes, other_apps_bytes, "
+                         "zram_bytes, in_flight_bytes, free_bytes, flash_bytes, flash_bytes_per_s, swap_used_bytes, "
+                         "internal_fragmentation_bytes, largest_hole_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+                         "?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
     [STATEMENT_BLOCK] = "INSERT INTO block (run_key, block, name, accesses, hits, loads, evictions, bytes_read) "
                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [STATEMENT_KILL] = "INSERT INTO app_kill (run_key, n, time_ns, app, adj, bytes, rule) "
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 };
 
 static bool open_store(const char *path, bool write, struct store **out, struct error *err)
@@ -220,17 +225,27 @@ static bool put_member(struct store *store, const char *experiment, const char *
     return stmt && finish(stmt, bind_text(stmt, 1, experiment) && bind_text(stmt, 2, run_key));
 }
 
+enum { TOKEN_NUMBERS = 10, SAMPLE_NUMBERS = 1 + MEMORY_CLASSES + 7 };
+
 static bool put_tokens(struct store *store, const char *run_key, const struct run_result *result)
 {
     sqlite3_stmt *stmt = statement(store, STATEMENT_TOKEN);
     bool ok = stmt && bind_text(stmt, 1, run_key);
     for (uint64_t i = 0; ok && i < result->token_count; i++) {
         const struct token_numbers *t = &result->tokens[i];
-        const int64_t values[] = {
-            t->latency_ns,         t->stall_ns, (int64_t)t->accesses, (int64_t)t->hits, (int64_t)t->bytes_accessed,
-            (int64_t)t->bytes_read};
+        const int64_t values[TOKEN_NUMBERS] = {t->latency_ns,
+                                               t->stall_ns,
+                                               (int64_t)t->accesses,
+                                               (int64_t)t->hits,
+                                               (int64_t)t->bytes_accessed,
+                                               (int64_t)t->bytes_read,
+                                               (int64_t)t->major_faults,
+                                               (int64_t)t->minor_faults,
+                                               (int64_t)t->refaults,
+                                               (int64_t)t->bytes_readahead_wasted};
         ok = finish(stmt, sqlite3_bind_int64(stmt, 2, t->token) == SQLITE_OK &&
-                              bind_text(stmt, 3, phase_names[t->phase]) && bind_integers(stmt, 4, values, 6));
+                              bind_text(stmt, 3, phase_names[t->phase]) &&
+                              bind_integers(stmt, 4, values, TOKEN_NUMBERS));
     }
     return ok;
 }
@@ -255,7 +270,7 @@ static bool put_samples(struct store *store, const char *run_key, const struct r
     const struct sample_numbers *before = NULL;
     for (uint32_t i = 0; ok && i < result->sample_count; i++) {
         const struct sample_numbers *s = &result->samples[i];
-        int64_t values[1 + MEMORY_CLASSES + 4] = {s->time_ns};
+        int64_t values[SAMPLE_NUMBERS] = {s->time_ns};
         for (int m = 0; m < MEMORY_CLASSES; m++)
             values[1 + m] = (int64_t)s->class_bytes[m];
         int64_t *rest = values + 1 + MEMORY_CLASSES;
@@ -263,24 +278,47 @@ static bool put_samples(struct store *store, const char *run_key, const struct r
         rest[1] = (int64_t)s->free_bytes;
         rest[2] = (int64_t)s->flash_bytes;
         rest[3] = before ? rate(s->flash_bytes - before->flash_bytes, s->time_ns - before->time_ns) : 0;
-        ok = finish(stmt, bind_integers(stmt, 2, values, 1 + MEMORY_CLASSES + 4));
+        rest[4] = (int64_t)s->swap_used_bytes;
+        rest[5] = (int64_t)s->internal_fragmentation_bytes;
+        rest[6] = (int64_t)s->largest_hole_bytes;
+        ok = finish(stmt, bind_integers(stmt, 2, values, SAMPLE_NUMBERS));
         before = s;
     }
     return ok;
 }
 
 static bool put_blocks(struct store *store, const char *run_key, const struct run_result *result,
-                       store_block_name *block_name, const void *model)
+                       const struct store_names *names)
 {
     sqlite3_stmt *stmt = statement(store, STATEMENT_BLOCK);
     bool ok = stmt && bind_text(stmt, 1, run_key);
     const char *name;
-    for (uint32_t i = 0; ok && (name = block_name(model, i)) != NULL; i++) {
+    for (uint32_t i = 0; ok && (name = names->block_name(names->model, i)) != NULL; i++) {
         const struct block_numbers *b = &result->blocks[i];
         const int64_t values[] = {(int64_t)b->accesses, (int64_t)b->hits, (int64_t)b->loads, (int64_t)b->evictions,
                                   (int64_t)b->bytes_read};
         ok = finish(stmt, sqlite3_bind_int64(stmt, 2, i) == SQLITE_OK && bind_text(stmt, 3, name) &&
                               bind_integers(stmt, 4, values, 5));
+    }
+    return ok;
+}
+
+static bool put_kills(struct store *store, const char *run_key, const struct run_result *result,
+                      const struct store_names *names)
+{
+    if (result->kill_count == 0)
+        return true;
+    sqlite3_stmt *stmt = statement(store, STATEMENT_KILL);
+    bool ok = stmt && bind_text(stmt, 1, run_key);
+    for (uint32_t i = 0; ok && i < result->kill_count; i++) {
+        const struct app_kill *kill = &result->kills[i];
+        must(kill->app < names->app_count);
+        const struct app_spec *app = &names->apps[kill->app];
+        ok = finish(stmt, sqlite3_bind_int64(stmt, 2, i + 1) == SQLITE_OK &&
+                              sqlite3_bind_int64(stmt, 3, kill->time_ns) == SQLITE_OK &&
+                              bind_text(stmt, 4, app->name) && sqlite3_bind_int64(stmt, 5, app->adj) == SQLITE_OK &&
+                              sqlite3_bind_int64(stmt, 6, (int64_t)kill->bytes) == SQLITE_OK &&
+                              bind_text(stmt, 7, kill->rule));
     }
     return ok;
 }
@@ -295,16 +333,17 @@ static bool give_up(struct store *store, struct error *err)
 }
 
 bool store_put(struct store *store, const struct run_record *record, const struct run_result *result,
-               const char *config_json, store_block_name *block_name, const void *model, struct error *err)
+               const char *config_json, const struct store_names *names, struct error *err)
 {
     const char *key = record->run_key;
     if (!check_range(record, err))
         return false;
     if (run_simple(store, STATEMENT_BEGIN, NULL) && run_simple(store, STATEMENT_DROP_TOKENS, key) &&
         run_simple(store, STATEMENT_DROP_SAMPLES, key) && run_simple(store, STATEMENT_DROP_BLOCKS, key) &&
-        put_record(store, record, config_json) && put_member(store, record->experiment, key) &&
+        run_simple(store, STATEMENT_DROP_KILLS, key) && put_record(store, record, config_json) &&
+        put_member(store, record->experiment, key) &&
         (!result || (put_tokens(store, key, result) && put_samples(store, key, result) &&
-                     put_blocks(store, key, result, block_name, model))) &&
+                     put_blocks(store, key, result, names) && put_kills(store, key, result, names))) &&
         run_simple(store, STATEMENT_COMMIT, NULL))
         return true;
     return give_up(store, err);

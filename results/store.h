@@ -11,7 +11,7 @@
 struct store;
 
 enum { STORE_APPLICATION_ID = 0x506c6f64 }; /* "Plod" */
-enum { STORE_SCHEMA_VERSION = 2 };
+enum { STORE_SCHEMA_VERSION = 3 };
 
 /* Opens for writing, and makes the file and its folder when absent. A file of an older schema version is brought up to
  * this one. A file that is not ours (application_id), of a newer version, or unreadable is STATUS_IO. */
@@ -30,10 +30,18 @@ typedef const char *store_block_name(const void *model, uint32_t block);
 /* The one to pass with a `const struct model *`. */
 store_block_name store_model_block_name;
 
-/* Writes run, tokens, samples and blocks in one transaction; a run with the same key is replaced. config_json is the
- * effective config. result NULL: a run that failed and has a record alone. */
+/* Names that a result's numbers stand for. */
+struct store_names {
+    store_block_name *block_name;
+    const void *model;           /* handed to block_name */
+    const struct app_spec *apps; /* that kills of other apps count in */
+    uint32_t app_count;
+};
+
+/* Writes run, tokens, samples, blocks and kills in one transaction; a run with the same key is replaced. config_json is
+ * the effective config. result NULL: a run that failed and has a record alone. */
 bool store_put(struct store *store, const struct run_record *record, const struct run_result *result,
-               const char *config_json, store_block_name *block_name, const void *model, struct error *err);
+               const char *config_json, const struct store_names *names, struct error *err);
 
 /* Tells that an experiment asks for runs that are stored already: from now on store_each finds them under its name too
  * (store_put does that for the record's own experiment). One transaction. */

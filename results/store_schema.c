@@ -5,11 +5,12 @@
 
 #include "results/store_file.h"
 
-/* Version 1 could not tell late bytes from useful ones (all that was not wasted counts as useful), knew no admission
- * rules, and refused runs that failed. A CHECK cannot be altered, so the table is made anew; the views are made with
- * it. */
-static const char before_2[] = "DROP VIEW runs; DROP VIEW ranking; DROP VIEW tokens; DROP VIEW samples; "
-                               "DROP VIEW blocks; ALTER TABLE run RENAME TO run_version_1";
+/* Checks and the order of columns cannot be altered, so the tables that changed are made anew and filled from the old
+ * ones; the views are made with them. */
+static const char set_aside[] = "DROP VIEW runs; DROP VIEW ranking; DROP VIEW tokens; DROP VIEW samples; "
+                                "DROP VIEW blocks; ALTER TABLE run RENAME TO old_run; "
+                                "ALTER TABLE token RENAME TO old_token; ALTER TABLE sample RENAME TO old_sample";
+
 #define COLUMNS_1                                                                                                      \
     "id, run_key, experiment, device, model, quant, workload, loader, policy, evict, pin, prefetch, budget_bytes, "    \
     "seed, outcome, killed_by, killed_phase, tokens, accesses, hits, delayed_hits, misses, hit_rate, bytes_accessed, " \
@@ -17,10 +18,37 @@ static const char before_2[] = "DROP VIEW runs; DROP VIEW ranking; DROP VIEW tok
     "peak_memory_bytes, peak_weights_bytes, peak_kv_bytes, peak_activation_bytes, virtual_time_ns, load_ns, "          \
     "compute_ns, stall_ns, idle_ns, ttft_ns, tpot_mean_ns, tpot_p50_ns, tpot_p95_ns, tpot_p99_ns, tokens_per_s, "      \
     "flash_busy_ns, uncacheable, config"
-static const char after_2[] =
-    "INSERT INTO run (" COLUMNS_1 ", bytes_prefetch_useful, bytes_prefetch_late, admit) "
-    "SELECT " COLUMNS_1 ", bytes_prefetched - bytes_prefetch_wasted, 0, 'none' FROM run_version_1; "
-    "DROP TABLE run_version_1";
+#define COLUMNS_2 "bytes_prefetch_useful, bytes_prefetch_late, admit, note"
+/* Of version 3. The runs before it were chunked or read: nothing was mapped, swapped or placed, and all of the app's
+ * memory was resident and anonymous. */
+#define COLUMNS_3                                                                                                      \
+    "peak_resident_bytes, peak_footprint_bytes, refaults, bytes_readahead_wasted, peak_file_bytes, "                   \
+    "peak_page_table_bytes, peak_zram_bytes, bytes_swapped_out, bytes_swapped_in, apps_killed, alloc_failures, "       \
+    "alloc_compactions, alloc_moved_bytes, internal_fragmentation_bytes, external_fragmentation_bytes, "               \
+    "largest_hole_bytes"
+#define VALUES_3 "peak_memory_bytes, peak_memory_bytes, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+#define FILL_RUNS(values_2)                                                                                            \
+    "INSERT INTO run (" COLUMNS_1 ", " COLUMNS_2 ", " COLUMNS_3 ") SELECT " COLUMNS_1 ", " values_2 ", " VALUES_3      \
+    " FROM old_run"
+
+#define TOKEN_2                                                                                                        \
+    "run_key, token, phase, latency_ns, stall_ns, accesses, hits, bytes_accessed, bytes_read, major_faults, "          \
+    "minor_faults"
+#define SAMPLE_2                                                                                                       \
+    "run_key, time_ns, weights_bytes, kv_bytes, activation_bytes, runtime_bytes, streamed_bytes, os_bytes, "           \
+    "other_apps_bytes, in_flight_bytes, free_bytes, flash_bytes, flash_bytes_per_s"
+static const char fill_rows[] =
+    "INSERT INTO token (" TOKEN_2 ", refaults, bytes_readahead_wasted) SELECT " TOKEN_2 ", 0, 0 FROM old_token; "
+    "INSERT INTO sample (" SAMPLE_2 ", file_bytes, page_tables_bytes, zram_bytes, swap_used_bytes, "
+    "internal_fragmentation_bytes, largest_hole_bytes) SELECT " SAMPLE_2 ", 0, 0, 0, 0, 0, 0 FROM old_sample; "
+    "DROP TABLE old_run; DROP TABLE old_token; DROP TABLE old_sample";
+
+/* By version. The first could not tell late bytes from useful ones (all that was not wasted counts as useful), knew no
+ * admission rules, and refused runs that failed. */
+static const char *const fill_runs[] = {
+    [1] = FILL_RUNS("bytes_prefetched - bytes_prefetch_wasted, 0, 'none', NULL"),
+    [2] = FILL_RUNS(COLUMNS_2),
+};
 
 enum { OLDEST_VERSION = 1 };
 
@@ -118,7 +146,8 @@ bool store_migrate(const char *path, sqlite3 *db, const struct store_identity *i
                     path, (long long)id->version, STORE_SCHEMA_VERSION);
     struct store_identity now;
     bool ok = execute(db, "BEGIN IMMEDIATE") && read_identity(db, &now);
-    if (ok && now.version == 1)
-        ok = execute(db, before_2) && execute(db, schema) && execute(db, after_2) && set_version(db);
+    if (ok && now.version < STORE_SCHEMA_VERSION)
+        ok = execute(db, set_aside) && execute(db, schema) && execute(db, fill_runs[now.version]) &&
+             execute(db, fill_rows) && set_version(db);
     return end_change(path, db, ok, "cannot bring up to this version", err);
 }

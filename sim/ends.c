@@ -1,12 +1,17 @@
 /* The two ends of a run: checks and layout before its clock starts, sums and percentiles after its end. */
 #include "sim/ends.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "base/wide.h"
+#include "sim/mapped.h"
+#include "sim/placing.h"
 
 enum { NS_PER_S = 1000000000, ALIGN_MAX = 1 << 20 };
+static const uint64_t PIB = UINT64_C(1) << 50;
 
 static bool check_spec(const struct run_spec *spec, struct error *err)
 {
@@ -19,6 +24,9 @@ static bool check_spec(const struct run_spec *spec, struct error *err)
     if (loader->lanes < 1 || loader->lanes > FLASH_QUEUE_MAX || loader->prefetch_lanes > loader->lanes)
         return fail(err, STATUS_USAGE, "%u lanes, %u of them for prefetches: expected 1 to %d lanes", loader->lanes,
                     loader->prefetch_lanes, FLASH_QUEUE_MAX);
+    if (loader->mode == LOADER_MMAP && (loader->processes < 1 || loader->processes > PAGE_PROCESSES_MAX))
+        return fail(err, STATUS_USAGE, "%u processes map the file: expected 1 to %d", loader->processes,
+                    PAGE_PROCESSES_MAX);
     uint64_t align = loader->align_bytes;
     if (align < 1 || align > ALIGN_MAX || (align & (align - 1)) != 0)
         return fail(err, STATUS_USAGE, "alignment of %llu bytes: expected a power of two up to 1MiB",
@@ -69,7 +77,8 @@ static bool add_cost(uint64_t x, uint64_t rate, const char *what, int64_t *sum, 
 static bool work_cost(const struct trace *trace, const struct work *work, const struct device *device, uint64_t context,
                       struct cost *cost, struct error *err)
 {
-    *cost = (struct cost){0};
+    *cost = (struct cost){.context_max = work->context_max};
+    context = context < work->context_max ? context : work->context_max;
     if (work->fixed_ns >= 0) {
         if (work->fixed_ns >= INT64_C(1) << (62 - COST_FRACTION_BITS))
             return too_long("a measured time", err);
@@ -93,6 +102,28 @@ static bool work_cost(const struct trace *trace, const struct work *work, const 
     return true;
 }
 
+static bool too_large(const char *what, struct error *err)
+{
+    return fail(err, STATUS_USAGE, "%s over 1 PiB", what);
+}
+
+/* What the ledger will add up. */
+static bool check_memory(const struct run_spec *spec, uint32_t processes, struct error *err)
+{
+    const struct device *device = &spec->device;
+    const uint64_t each[] = {device->ram_bytes, device->os_reserve_bytes, device->other_apps_bytes,
+                             device->runtime_bytes};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        if (each[i] > PIB)
+            return too_large("the device has a memory", err);
+    }
+    for (uint32_t s = 0; s < spec->trace->segment_count; s++) {
+        if (spec->trace->segments[s].activation_bytes > PIB / processes)
+            return too_large("the activations are", err);
+    }
+    return true;
+}
+
 static bool init_costs(struct run_state *run, struct arena *arena)
 {
     const struct trace *trace = run->trace;
@@ -103,7 +134,7 @@ static bool init_costs(struct run_state *run, struct arena *arena)
         context_max = last > context_max ? last : context_max;
     }
     uint64_t kv_bytes;
-    if (!multiply(trace->kv_bytes_per_token, context_max, &kv_bytes) || kv_bytes > UINT64_C(1) << 50)
+    if (!trace_kv_checked(trace, context_max, &kv_bytes) || kv_bytes > PIB)
         return fail(run->err, STATUS_USAGE, "the KV cache of %llu tokens is over 1 PiB",
                     (unsigned long long)context_max);
     run->costs = arena_alloc(arena, trace->work_count, sizeof *run->costs);
@@ -155,18 +186,9 @@ static bool whole_file(struct run_state *run, struct arena *arena, block_id **fi
     return true;
 }
 
-bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena, block_id **first,
-              uint32_t *first_count)
+static bool init_host(struct run_state *run, struct arena *arena)
 {
-    run->spec = spec;
-    run->model = spec->model;
-    run->trace = spec->trace;
-    run->phase = PHASE_LOAD;
-    run->numbers.killed_by = "";
-    run->numbers.killed_phase = "";
-    run->numbers.ttft_ns = -1;
-    if (!check_spec(spec, run->err))
-        return false;
+    const struct run_spec *spec = run->spec;
     bool chunked = spec->loader.mode == LOADER_CHUNKED;
     struct host_spec host = {
         .model = spec->model,
@@ -178,9 +200,10 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
         .profile = spec->profile,
         .future = spec->future,
     };
+    if (spec->loader.mode != LOADER_READ)
+        host.pin = spec->pin;
     if (chunked) {
         host.evict = spec->evict;
-        host.pin = spec->pin;
         host.prefetch = spec->prefetch;
         host.admit = spec->admit;
     }
@@ -188,18 +211,61 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
         return false;
     _Static_assert(sizeof run->numbers.note == REMARK_TEXT, "a run's note is the policy's remark");
     host_remark(&run->host, run->numbers.note);
+    return true;
+}
+
+/* Nothing but this app's own threshold can end it or take memory from it. */
+static bool is_plain(const struct run_spec *spec)
+{
+    const struct pressure_spec *pressure = &spec->device.pressure;
+    return spec->loader.mode != LOADER_MMAP && pressure->app_count == 0 && pressure->zram_bytes == 0 &&
+           (pressure->rule == KILL_NONE || pressure->rule == KILL_THRESHOLD);
+}
+
+/* The phone as it is when the app starts, and the app's own first memory. */
+static bool init_memory(struct run_state *run, struct arena *arena)
+{
+    const struct device *device = &run->spec->device;
+    run->ledger.ram_bytes = device->ram_bytes;
+    run->kill_above_bytes = device->pressure.rule == KILL_THRESHOLD ? device->pressure.threshold_bytes : UINT64_MAX;
+    if (is_plain(run->spec)) {
+        ledger_add(&run->ledger, MEMORY_OS, device->os_reserve_bytes);
+        ledger_add(&run->ledger, MEMORY_OTHER_APPS, device->other_apps_bytes);
+    } else if (!check_memory(run->spec, run->processes, run->err) ||
+               !pressure_init(&run->pressure, &device->pressure, &run->ledger, device->os_reserve_bytes,
+                              device->other_apps_bytes, arena, run->err)) {
+        return false;
+    } else if (pressure_next_ns(run->pressure) <= run->attention_ns) {
+        run->attention_ns = pressure_next_ns(run->pressure) - 1;
+    }
+    run_grow(run, MEMORY_RUNTIME, run->processes * device->runtime_bytes);
+    return run->killed || run->spec->loader.mode != LOADER_MMAP || mapped_init(run, arena);
+}
+
+bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena, block_id **first,
+              uint32_t *first_count)
+{
+    run->spec = spec;
+    run->model = spec->model;
+    run->trace = spec->trace;
+    run->phase = PHASE_LOAD;
+    run->processes = spec->loader.mode == LOADER_MMAP ? spec->loader.processes : 1;
+    run->first_token_ns = -1;
+    run->numbers.killed_by = "";
+    run->numbers.killed_phase = "";
+    run->numbers.ttft_ns = -1;
+    if (!check_spec(spec, run->err))
+        return false;
+    if (!init_host(run, arena))
+        return false;
     *first = run->host.pins;
     *first_count = run->host.pin_count;
     if (!init_arrays(run, arena) || !init_costs(run, arena) || !loads_init(run, arena) ||
-        !check_load_times(spec, run->load_bytes, run->err) || !plan_init(run, arena))
+        !check_load_times(spec, run->load_bytes, run->err) || !plan_init(run, arena) || !placing_init(run, arena))
         return false;
-    if (!chunked && !whole_file(run, arena, first, first_count))
+    if (spec->loader.mode == LOADER_READ && !whole_file(run, arena, first, first_count))
         return false;
-    run->ledger.ram_bytes = spec->device.ram_bytes;
-    ledger_add(&run->ledger, MEMORY_OS, spec->device.os_reserve_bytes);
-    ledger_add(&run->ledger, MEMORY_OTHER_APPS, spec->device.other_apps_bytes);
-    run_grow(run, MEMORY_RUNTIME, spec->device.runtime_bytes);
-    return true;
+    return init_memory(run, arena);
 }
 
 static int by_value(const void *a, const void *b)
@@ -231,9 +297,60 @@ static void finish_tpot(struct run_state *run)
     numbers->tpot_p99_ns = percentile(run->latencies, n, 99);
 }
 
+/* "mail(900) at 1.200 s by lmkd; ...": as many as there is room for. */
+static void tell_kills(struct run_numbers *numbers, const struct pressure_spec *spec, const struct app_kill *kills,
+                       uint32_t count)
+{
+    static const char more[] = "...";
+    const int64_t ms = 1000000;
+    size_t used = 0, size = sizeof numbers->kills;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct app_spec *app = &spec->apps[kills[i].app];
+        int64_t at_ms = kills[i].time_ns / ms;
+        char one[128];
+        int length = snprintf(one, sizeof one, "%s%s(%d) at %lld.%03lld s by %s", i > 0 ? "; " : "", app->name,
+                              app->adj, (long long)(at_ms / 1000), (long long)(at_ms % 1000), kills[i].rule);
+        bool last = i + 1 == count;
+        if (used + (size_t)length + (last ? 1 : 2 + sizeof more) > size) {
+            snprintf(numbers->kills + used, size - used, "%s%s", i > 0 ? "; " : "", more);
+            return;
+        }
+        memcpy(numbers->kills + used, one, (size_t)length + 1);
+        used += (size_t)length;
+    }
+}
+
+static void finish_memory(struct run_state *run, struct run_result *result)
+{
+    struct run_numbers *numbers = &run->numbers;
+    const struct ledger *ledger = &run->ledger;
+    numbers->peak_memory_bytes = ledger->app_peak_bytes;
+    numbers->peak_weights_bytes = ledger->peak_bytes[MEMORY_WEIGHTS];
+    numbers->peak_kv_bytes = ledger->peak_bytes[MEMORY_KV];
+    numbers->peak_activation_bytes = ledger->peak_bytes[MEMORY_ACTIVATION];
+    numbers->peak_file_bytes = ledger->peak_bytes[MEMORY_FILE];
+    numbers->peak_page_table_bytes = ledger->peak_bytes[MEMORY_PAGE_TABLES];
+    numbers->peak_zram_bytes = ledger->peak_bytes[MEMORY_ZRAM];
+    numbers->peak_resident_bytes = numbers->peak_footprint_bytes = ledger->app_peak_bytes;
+    if (run->placing)
+        placing_numbers(run, numbers);
+    if (!run->pressure)
+        return;
+    const struct pressure_numbers pressure = pressure_numbers(run->pressure);
+    numbers->peak_resident_bytes = pressure.resident_peak_bytes;
+    numbers->peak_footprint_bytes = pressure.footprint_peak_bytes;
+    numbers->bytes_swapped_out = pressure.swapped_out_bytes;
+    numbers->bytes_swapped_in = pressure.swapped_in_bytes;
+    result->kills = pressure_kills(run->pressure, &result->kill_count);
+    numbers->apps_killed = result->kill_count;
+    tell_kills(numbers, &run->spec->device.pressure, result->kills, result->kill_count);
+}
+
 void run_finish(struct run_state *run, struct run_result *result)
 {
     struct run_numbers *numbers = &run->numbers;
+    if (run->mapped)
+        mapped_settle(run, run->now_ns);
     numbers->virtual_time_ns = run->now_ns;
     must(numbers->virtual_time_ns == numbers->load_ns + numbers->compute_ns + numbers->stall_ns + numbers->idle_ns);
     numbers->accesses = run->host.access_count;
@@ -247,22 +364,18 @@ void run_finish(struct run_state *run, struct run_result *result)
     }
     must(numbers->bytes_prefetched ==
          numbers->bytes_prefetch_useful + numbers->bytes_prefetch_late + numbers->bytes_prefetch_wasted);
-    numbers->peak_memory_bytes = run->ledger.app_peak_bytes;
-    numbers->peak_weights_bytes = run->ledger.peak_bytes[MEMORY_WEIGHTS];
-    numbers->peak_kv_bytes = run->ledger.peak_bytes[MEMORY_KV];
-    numbers->peak_activation_bytes = run->ledger.peak_bytes[MEMORY_ACTIVATION];
+    *result = (struct run_result){0};
+    finish_memory(run, result);
     finish_tpot(run);
 
     struct sample_numbers last = run_state_at(run, run->now_ns);
     if (run->sampler.next_ns < run->now_ns)
         run_sample(run, run->now_ns);
     sampler_end(&run->sampler, &last, run->now_ns);
-    *result = (struct run_result){
-        .numbers = *numbers,
-        .tokens = run->tokens,
-        .token_count = numbers->tokens + run->cut_token,
-        .samples = run->sampler.rows,
-        .sample_count = run->sampler.count,
-        .blocks = run->blocks,
-    };
+    result->numbers = *numbers;
+    result->tokens = run->tokens;
+    result->token_count = numbers->tokens + run->cut_token;
+    result->samples = run->sampler.rows;
+    result->sample_count = run->sampler.count;
+    result->blocks = run->blocks;
 }

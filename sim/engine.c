@@ -1,22 +1,14 @@
 /* One run: the compute thread walks the trace and waits for blocks. docs/models.md sections 5 to 8 are the rules. */
 #include "sim/engine.h"
 
-#include "base/units.h"
 #include "base/wide.h"
+#include "sim/books.h"
 #include "sim/ends.h"
+#include "sim/mapped.h"
+#include "sim/placing.h"
 #include "sim/run_state.h"
 
 const char *const outcome_names[OUTCOMES] = {"completed", "killed", "rejected", "failed"};
-
-static inline int64_t step_ns(const struct run_state *run, uint32_t step, uint64_t context)
-{
-    if (run->trace->work_count == 0)
-        return 0;
-    const struct cost *cost = &run->costs[run->trace->step_work ? run->trace->step_work[step] : 0];
-    int64_t flops = cost->a + (int64_t)context * cost->b;
-    int64_t memory = cost->m + (int64_t)context * cost->n;
-    return (flops > memory ? flops : memory) >> COST_FRACTION_BITS;
-}
 
 static inline void compute(struct run_state *run, int64_t ns)
 {
@@ -78,7 +70,7 @@ static void bring(struct run_state *run, block_id b)
     if (!run_goes_on(run))
         return;
     bool keep = !host_too_large(host, b) && host_admits(host, b);
-    if (keep && run->spec->loader.evict_when == EVICT_BEFORE_INSERT)
+    if (keep && (run->spec->loader.evict_when == EVICT_BEFORE_INSERT || run->placing))
         keep = await_room(run, b);
     if (!run_goes_on(run))
         return;
@@ -186,7 +178,8 @@ static void end_step(struct run_state *run, const uint32_t *uses, uint32_t count
     struct host *host = &run->host;
     for (uint32_t i = 0; i < count; i++)
         run->role[uses[i] & USE_BLOCK] = 0;
-    ledger_set(&run->ledger, MEMORY_STREAMED, 0);
+    if (run->ledger.now_bytes[MEMORY_STREAMED] > 0)
+        run_shrink(run, MEMORY_STREAMED, 0);
     if (run->spec->loader.evict_when == EVICT_AFTER_STEP && host->evict)
         room_make(run, BLOCK_NONE, false);
     for (uint32_t i = 0; i < count; i++)
@@ -200,7 +193,7 @@ static void step_in_full(struct run_state *run, uint32_t begin, uint32_t count, 
     mark_in_use(run, uses, count);
     for (uint32_t i = 0; i < count && run_goes_on(run); i++)
         use(run, begin + i, repeats);
-    if (!run_goes_on(run))
+    if (!run_goes_on(run) || !placing_pay(run))
         return;
     enum overlap overlap = run->spec->loader.overlap;
     if (run->host.prefetch && overlap != OVERLAP_NONE) {
@@ -247,7 +240,7 @@ static inline bool step_of_hits(struct run_state *run, uint32_t begin, uint32_t 
     return true;
 }
 
-static void token_steps(struct run_state *run, const struct segment *segment, uint32_t repeat, uint64_t context)
+static void chunked_token(struct run_state *run, const struct segment *segment, uint32_t repeat, uint64_t context)
 {
     const struct trace *trace = run->trace;
     const struct evict_ops *evict = run->host.evict;
@@ -256,8 +249,10 @@ static void token_steps(struct run_state *run, const struct segment *segment, ui
         uint32_t step = segment->first_step + i;
         uint32_t begin = trace_step_begin(trace, step);
         uint32_t count = trace_step_begin(trace, step + 1) - begin;
-        int64_t ns = step_ns(run, step, context);
+        int64_t ns = run_step_ns(run, step, context);
         run->at_step = i;
+        if (run->placing && !placing_step_begin(run, segment->activation_bytes))
+            return;
         if (quiet && run->host.view.held_bytes <= run->host.view.budget_bytes &&
             step_of_hits(run, begin, count, repeats))
             compute(run, ns);
@@ -265,70 +260,8 @@ static void token_steps(struct run_state *run, const struct segment *segment, ui
             step_in_full(run, begin, count, repeats, ns);
         if (!run_goes_on(run))
             return;
+        placing_step_end(run);
         run->host.view.step++;
-    }
-}
-
-static void token(struct run_state *run, const struct segment *segment, uint32_t repeat)
-{
-    uint64_t context = segment->context_first + (uint64_t)repeat * segment->context_growth;
-    if (repeat == 0)
-        run_grow(run, MEMORY_ACTIVATION, segment->activation_bytes);
-    if (run_goes_on(run))
-        run_grow(run, MEMORY_KV, run->trace->kv_bytes_per_token * (context + segment->context_growth));
-    const struct run_numbers *now = &run->numbers;
-    const struct token_numbers before = {.stall_ns = now->stall_ns,
-                                         .accesses = run->host.access_count,
-                                         .hits = now->hits,
-                                         .bytes_accessed = now->bytes_accessed};
-    int64_t start = run->now_ns;
-    if (run_goes_on(run))
-        token_steps(run, segment, repeat, context);
-    if (run->failed)
-        return;
-    struct token_numbers *row = &run->tokens[now->tokens];
-    *row = (struct token_numbers){
-        .token = segment->token + repeat,
-        .phase = segment->phase,
-        .latency_ns = run->now_ns - start,
-        .stall_ns = now->stall_ns - before.stall_ns,
-        .accesses = run->host.access_count - before.accesses,
-        .hits = now->hits - before.hits,
-        .bytes_accessed = now->bytes_accessed - before.bytes_accessed,
-        .bytes_read = now->bytes_read - run->token_bytes_read,
-    };
-    run->token_bytes_read = now->bytes_read;
-    run->cut_token = run->killed;
-    if (run->killed)
-        return;
-    if (now->tokens == 0)
-        run->numbers.ttft_ns = run->now_ns;
-    else if (segment->phase != PHASE_PREFILL)
-        run->latencies[run->numbers.tpot_count++] = row->latency_ns;
-    run->numbers.tokens++;
-    run->host.view.token++;
-}
-
-static void walk(struct run_state *run)
-{
-    for (uint32_t s = 0; s < run->trace->segment_count && run_goes_on(run); s++) {
-        const struct segment *segment = &run->trace->segments[s];
-        run->at_segment = s;
-        if (segment->idle_ns > 0) {
-            int64_t start = run->now_ns;
-            run->phase = PHASE_IDLE;
-            loads_advance(run, start + segment->idle_ns);
-            run->numbers.idle_ns += run->now_ns - start;
-            if (!run_goes_on(run))
-                return;
-        }
-        run->phase = segment->phase;
-        if (segment->step_count == 0)
-            continue;
-        for (uint32_t repeat = 0; repeat < segment->repeat && run_goes_on(run); repeat++) {
-            run->at_repeat = repeat;
-            token(run, segment, repeat);
-        }
     }
 }
 
@@ -346,10 +279,9 @@ static void load_phase(struct run_state *run, const block_id *blocks, uint32_t c
         load_reserve(run, blocks[next], POLICY_PINNED);
         if (run_goes_on(run))
             load_demand(run, blocks[next++], 0);
-        loads_dispatch(run);
+        if (placing_pay(run))
+            loads_dispatch(run);
     }
-    run->numbers.load_ns = run->now_ns;
-    run->token_bytes_read = run->numbers.bytes_read;
 }
 
 /* False when the run failed. */
@@ -362,9 +294,11 @@ static bool run_whole(struct run_state *run, const struct run_spec *spec, struct
     if (run->killed) {
         run->numbers.outcome = OUTCOME_REJECTED;
     } else {
-        load_phase(run, first, first_count);
-        if (run_goes_on(run))
-            walk(run);
+        if (run->mapped)
+            mapped_load(run, first, first_count);
+        else
+            load_phase(run, first, first_count);
+        books_walk(run, run->mapped ? mapped_token : chunked_token);
         if (run->killed) {
             run->numbers.outcome = OUTCOME_KILLED;
             run->numbers.killed_phase = phase_names[run->phase];

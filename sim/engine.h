@@ -35,7 +35,7 @@ struct loader {
     enum madvise madvise;
     enum page_lists lists;
     enum file_layout layout;
-    uint64_t page_bytes;   /* the granule of faults and reclaim: the device's page, or a larger folio */
+    uint64_t page_bytes;   /* the granule of faults and reclaim: a folio; 0: the device's page */
     uint64_t stride_bytes; /* of each stride of a block one page is touched; 0: every page */
     uint32_t processes;    /* that map the file and run the trace, a token each in turn */
     /* all modes */
@@ -73,17 +73,18 @@ enum { RUN_NOTE_TEXT = 256, RUN_KILLS_TEXT = 512 };
 /* The numbers of a run; docs/models.md defines each. */
 struct run_numbers {
     enum outcome outcome;
-    const char *killed_by;    /* "" or the rule, "threshold"; why it failed */
+    const char *killed_by;    /* "" or the rule: "threshold", "lmkd", "map_failed" ...; why it failed */
     const char *killed_phase; /* "" or a name of phase_names */
     uint64_t tokens, accesses, hits, delayed_hits, misses;
-    uint64_t bytes_accessed, bytes_hit, evictions;
+    uint64_t bytes_accessed, bytes_hit;
+    uint64_t evictions; /* of blocks; where the file is mapped, of pages */
     uint64_t bytes_read;
     /* Each byte that a prefetch read is one of the three: its block was there at its first use, still in flight then,
      * or never used. */
     uint64_t bytes_prefetched, bytes_prefetch_useful, bytes_prefetch_late, bytes_prefetch_wasted;
     uint64_t major_faults, minor_faults; /* 0: the chunked and read loaders take none */
     uint64_t refaults;                   /* pages read again after they were evicted */
-    uint64_t bytes_readahead_wasted;     /* read, and evicted or left untouched */
+    uint64_t bytes_readahead_wasted;     /* read, and evicted before any process had mapped them */
     uint64_t peak_memory_bytes, peak_weights_bytes, peak_kv_bytes, peak_activation_bytes;
     int64_t virtual_time_ns, load_ns, compute_ns, stall_ns, idle_ns;
     int64_t ttft_ns;                                             /* -1: no token was finished */
@@ -132,11 +133,11 @@ enum { SAMPLES_MAX = 256 };
 
 struct run_result {
     struct run_numbers numbers;
-    struct token_numbers *tokens; /* all four arrays live in the run's arena */
+    struct token_numbers *tokens; /* all arrays live in the run's arena */
     uint64_t token_count;
     struct sample_numbers *samples;
     uint32_t sample_count;
-    struct app_kill *kills; /* of other apps, in order of time */
+    const struct app_kill *kills; /* of other apps, in order of time */
     uint32_t kill_count;
     struct block_numbers *blocks; /* model->block_count of them */
 };

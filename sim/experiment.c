@@ -15,6 +15,7 @@ bool experiment_start(struct experiment *experiment, const char *path, const cha
         return false;
     size_t count = experiment->reader.option_count;
     must(count <= OPTIONS_MAX);
+    selection_start(experiment);
     experiment->path = arena_strdup(experiment->arena, path);
     experiment->defaults = arena_alloc(experiment->arena, count, sizeof *experiment->defaults);
     experiment->settings = arena_alloc(experiment->arena, count, sizeof *experiment->settings);

@@ -13,7 +13,18 @@
 enum { RUN_KEY_TEXT = 33 }; /* 128 bits in hex, and a NUL */
 
 /* Raised whenever the same config may give other numbers than before; part of the run key. */
-enum { MODEL_VERSION = 2 };
+enum { MODEL_VERSION = 3 };
+
+/* In the order of enum kill_rule: "none", "threshold", ... */
+enum { KILL_RULES = KILL_MEMORY_LIMITER + 1 };
+extern const char *const kill_rule_names[KILL_RULES];
+
+/* The value of device.apps: the apps, and the text that they were read from. */
+struct app_list {
+    const struct app_spec *apps;
+    uint32_t count;
+    const char *text;
+};
 
 /* The effective config of one run: plain values, and strings that the experiment owns. */
 struct run_config {
@@ -25,6 +36,9 @@ struct run_config {
     struct loader loader;
     struct policy_choice policy;
     const char *profile;                       /* a file, for parts of the policy that need one; else NULL */
+    const struct app_list *apps;               /* other apps by name, as written; NULL: none */
+    const char *os_version;                    /* jetsam: NULL where none is given */
+    bool entitled;                             /* jetsam */
     const char *workload_label, *loader_label; /* e.g. "dense", "chunked": the record's columns */
 };
 
@@ -86,12 +100,13 @@ bool experiment_record(struct experiment *experiment, size_t index, const struct
 bool experiment_failure(struct experiment *experiment, size_t index, const struct model *model, const char *why,
                         struct arena *arena, struct run_record *record, struct error *err);
 
-/* Notes for the user about a prepared run, one line each, ended with '\n', or "": the budget is under the cycle, a
- * prefetcher that overlap = none silences. */
+/* Notes for the user about a prepared run, one line each, ended with '\n', or "": the budget, or the memory for a
+ * mapped file's pages, is under the cycle; a prefetcher that overlap = none silences. */
 bool experiment_notes(struct experiment *experiment, size_t index, struct prepared *cache, char *out, size_t size,
                       struct error *err);
 
-/* One device or model profile, for `device show` and `model show`: as a config of that one section. */
+/* One device or model profile, for `device show` and `model show`: as a config of that one section. The device comes
+ * without its apps. */
 bool profile_read_device(const char *name, const char *const *profile_dirs, struct device *device, struct error *err);
 /* label: the model's name. */
 bool profile_read_model(const char *name, const char *const *profile_dirs, struct shape *shape, char label[128],

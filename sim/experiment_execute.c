@@ -137,6 +137,20 @@ bool experiment_execute(struct experiment *experiment, size_t index, struct prep
     return fail_in(err, "%s", experiment->path); /* not which run: what many runs fail for is said once */
 }
 
+/* A mapped file whose cycle is larger than all memory that could hold its pages. */
+static void note_mapped(const struct run_config *config, uint64_t cycle, char *out, size_t size)
+{
+    const struct device *device = &config->device;
+    char cycle_text[UNITS_TEXT], rest_text[UNITS_TEXT];
+    uint64_t rest = device->ram_bytes - device->os_reserve_bytes - device->other_apps_bytes;
+    if (device->pressure.rule == KILL_MEMORY_LIMITER && device->pressure.max_bytes < rest)
+        rest = device->pressure.max_bytes;
+    rest = rest > device->runtime_bytes ? rest - device->runtime_bytes : 0;
+    if (cycle > rest)
+        snprintf(out, size, "the cycle of %s is above the %s that can hold its pages: each token reads from flash\n",
+                 format_bytes(cycle, cycle_text), format_bytes(rest, rest_text));
+}
+
 bool experiment_notes(struct experiment *experiment, size_t index, struct prepared *cache, char *out, size_t size,
                       struct error *err)
 {
@@ -145,10 +159,12 @@ bool experiment_notes(struct experiment *experiment, size_t index, struct prepar
     if (!experiment_prepare(experiment, index, cache, err))
         return false;
     const struct run_config *config = experiment_run(experiment, index);
+    uint64_t cycle = cache->trace.cycle_bytes;
+    if (config->loader.mode == LOADER_MMAP)
+        note_mapped(config, cycle, out, size);
     if (config->loader.mode != LOADER_CHUNKED)
         return true;
     size_t length = 0;
-    uint64_t cycle = cache->trace.cycle_bytes;
     if (config->loader.budget_bytes < cycle) {
         char budget_text[UNITS_TEXT], cycle_text[UNITS_TEXT];
         const char *meaning = config->workload.kind == WORKLOAD_DENSE

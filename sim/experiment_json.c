@@ -56,9 +56,10 @@ static void feed_number(XXH3_state_t *state, uint64_t number)
 
 static void feed_shape(XXH3_state_t *state, const struct shape *shape)
 {
-    const uint64_t numbers[] = {shape->layers,     shape->width, shape->vocab,   shape->heads,        shape->kv_heads,
-                                shape->head_size,  shape->ffn,   shape->experts, shape->experts_used, shape->expert_ffn,
-                                shape->shared_ffn, shape->tied,  shape->gated,   shape->qk_norm};
+    const uint64_t numbers[] = {shape->layers,       shape->width,      shape->vocab,      shape->heads,
+                                shape->kv_heads,     shape->head_size,  shape->ffn,        shape->experts,
+                                shape->experts_used, shape->expert_ffn, shape->shared_ffn, shape->tied,
+                                shape->gated,        shape->qk_norm,    shape->window,     shape->window_layers};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         feed_number(state, numbers[i]);
 }
@@ -146,6 +147,8 @@ static json_t *number_value(const struct option *option, uint64_t number)
 {
     if (option->type == OPTION_CHOICE)
         return json_string(option->names[number]);
+    if (option->type == OPTION_ADJ)
+        return json_integer((int32_t)(uint32_t)number);
     /* Where a word stands for a rule of its own ("roofline"), there is no number. */
     return option->word_value < 0 && (int64_t)number < 0 ? json_null() : json_integer((json_int_t)number);
 }

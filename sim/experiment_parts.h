@@ -4,7 +4,7 @@
 
 #include "sim/settings.h"
 
-enum { OPTIONS_MAX = 160, RUNS_MAX = 1000000 };
+enum { OPTIONS_MAX = 224, RUNS_MAX = 1000000 };
 
 /* A file that a run depends on, by its content. */
 struct file_hash {
@@ -17,6 +17,10 @@ struct experiment {
     struct settings_reader reader;
     const char *path;
     const char *name;
+    bool alone; /* it describes one profile and no run: every option matters */
+    struct {
+        size_t kind, mode, allocator, kill, zram, apps;
+    } at;                     /* places in the option table of the keys that decide which others matter */
     struct setting *defaults; /* by option; option == NULL where there is none */
     struct setting *settings; /* of the config and --set: the axes of the grid, at most one for each option */
     size_t setting_count;
@@ -51,6 +55,9 @@ struct selection {
     struct chosen chosen[OPTIONS_MAX];
 };
 
+/* Finds the keys that decide which others matter: once, before the first selection. */
+void selection_start(struct experiment *experiment);
+
 /* Which setting and item applies to each option. */
 void selection_make(const struct experiment *experiment, uint64_t combination, struct selection *selection);
 
@@ -60,10 +67,27 @@ void selection_store(const struct selection *selection, struct run_config *confi
 /* The choice for an option; must exist in the table. */
 const struct chosen *chosen_of(const struct selection *selection, const char *section, const char *key);
 
-/* Derived values and checks across keys, each for its section. */
+/* Somebody set the option of this combination: it is not the table's default. */
+bool is_given(const struct selection *selection, const char *section, const char *key);
+
+/* The profile of this combination, or NULL. */
+const struct profile *profile_of(const struct selection *selection, const char *section);
+
+/* STATUS_USAGE at the line that set a key; at the config where nobody did. */
+bool fail_at(const struct selection *selection, const char *section, const char *key, struct error *err,
+             const char *text);
+
+/* A path's last part. */
+const char *base_name(const char *path);
+
+/* Derived values and checks across keys, each for its section. The granule of a mapped file comes with finish_run. */
 bool finish_device(const struct selection *selection, struct run_config *config, struct error *err);
 bool finish_model(const struct selection *selection, struct run_config *config, struct error *err);
 bool finish_run(const struct selection *selection, struct run_config *config, struct error *err);
+
+/* Parts of finish_run. */
+bool finish_loader(const struct selection *selection, struct run_config *config, struct error *err);
+bool finish_policy(const struct selection *selection, struct run_config *config, struct error *err);
 
 /* All of the above. */
 bool combination_read(const struct experiment *experiment, uint64_t combination, struct selection *selection,

@@ -26,6 +26,7 @@ bool experiment_record(struct experiment *experiment, size_t index, const struct
         .prefetch = config->policy.prefetch_text,
         .admit = config->policy.admit_text,
         .note = result->numbers.note,
+        .kills = result->numbers.kills,
         .budget_bytes = config->loader.budget_bytes,
         .seed = config->seed,
         .numbers = result->numbers,

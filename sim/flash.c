@@ -47,20 +47,55 @@ static bool is_hot(const struct flash *flash, int64_t now_ns)
     return busy >= flash->spec.hot_after_ns;
 }
 
+/* A hot device's maximum may be below the stream rate: then it alone decides, by link_free. */
+static uint64_t max_bps_now(const struct flash *flash, int64_t now_ns)
+{
+    return is_hot(flash, now_ns) ? hot_bps(&flash->spec) : flash->spec.max_bps;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The times of a whole read, kept for the next one: most are of one size. */
+static void whole_read(struct flash *flash, uint64_t bytes, uint64_t max_bps)
+{
+    if (bytes == flash->last.bytes && max_bps == flash->last.max_bps)
+        return;
+    flash->last.bytes = bytes;
+    flash->last.max_bps = max_bps;
+    flash->last.max_ns = move_ns(bytes, max_bps);
+    flash->last.stream_ns = move_ns(bytes, flash->spec.stream_bps);
+}
+
+int64_t flash_peek(struct flash *flash, int64_t now_ns, uint64_t bytes)
+{
+    int64_t ready = now_ns + flash->spec.setup_ns;
+    whole_read(flash, bytes, max_bps_now(flash, now_ns));
+    return later(later(ready, flash->link_free_ns) + flash->last.max_ns, ready + flash->last.stream_ns);
+}
+
 int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, uint64_t bytes)
 {
     must(flash_has_slot(flash));
-    /* A hot device's maximum may be below the stream rate: then it alone decides, by link_free. */
-    uint64_t max_bps = is_hot(flash, now_ns) ? hot_bps(&flash->spec) : flash->spec.max_bps;
+    uint64_t max_bps = max_bps_now(flash, now_ns);
     if (flash->in_flight++ == 0)
         flash->busy_since_ns = now_ns;
 
-    int64_t ready = now_ns + (before_bytes == 0 ? flash->spec.setup_ns : 0);
-    int64_t link_start = ready > flash->link_free_ns ? ready : flash->link_free_ns;
-    flash->link_start_ns = link_start;
-    flash->link_free_ns = link_start + part_ns(before_bytes, bytes, max_bps);
-    int64_t done = ready + part_ns(before_bytes, bytes, flash->spec.stream_bps);
-    return done > flash->link_free_ns ? done : flash->link_free_ns;
+    int64_t max_ns, stream_ns, ready = now_ns;
+    if (before_bytes == 0) {
+        ready += flash->spec.setup_ns;
+        whole_read(flash, bytes, max_bps);
+        max_ns = flash->last.max_ns;
+        stream_ns = flash->last.stream_ns;
+    } else {
+        max_ns = part_ns(before_bytes, bytes, max_bps);
+        stream_ns = part_ns(before_bytes, bytes, flash->spec.stream_bps);
+    }
+    flash->link_start_ns = later(ready, flash->link_free_ns);
+    flash->link_free_ns = flash->link_start_ns + max_ns;
+    return later(flash->link_free_ns, ready + stream_ns);
 }
 
 void flash_finish(struct flash *flash, int64_t now_ns, uint64_t bytes)

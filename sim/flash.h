@@ -32,6 +32,11 @@ struct flash {
     uint32_t in_flight;
     int64_t busy_ns, busy_since_ns; /* time with at least one command in flight */
     uint64_t moved_bytes;           /* by finished commands */
+    /* The times of the last whole read, as most are of one size: at max_bps, and at the stream rate. */
+    struct {
+        uint64_t bytes, max_bps;
+        int64_t max_ns, stream_ns;
+    } last;
 };
 
 /* The slowest rate that a read may ever move at, heat included; at least 1. */
@@ -48,6 +53,9 @@ static inline bool flash_has_slot(const struct flash *flash)
  * then setup is not paid again, and the parts of a read that nothing interrupts take exactly the time of the whole
  * (parts of under some hundred bytes may round up by a nanosecond each). The caller has checked flash_has_slot. */
 int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, uint64_t bytes);
+
+/* When a whole read issued at now_ns would be done. */
+int64_t flash_peek(struct flash *flash, int64_t now_ns, uint64_t bytes);
 
 /* Tells that a command of that size is done, at its time. */
 void flash_finish(struct flash *flash, int64_t now_ns, uint64_t bytes);

@@ -1,7 +1,6 @@
 /* Blocks in flight: lanes, the demand queue, prefetches and their suspension. docs/models.md section 4 is the order. */
-#include "sim/run_state.h"
-
 #include "base/units.h"
+#include "sim/placing.h"
 
 /* All prefetch commands in flight move together no more than one whole command. */
 static void limit_prefetches(struct run_state *run, const struct loader *loader)
@@ -178,6 +177,8 @@ static bool may_prefetch(const struct run_state *run)
 
 void loads_dispatch(struct run_state *run)
 {
+    if (placing_holds_lanes(run))
+        return;
     while (run->flash.in_flight < run->command_limit && run_goes_on(run)) {
         if (run->suspended_demanded > 0) {
             struct read_part read = take_suspended(run, true);
@@ -208,6 +209,10 @@ static void queue_demand(struct run_state *run, block_id b)
 
 void load_reserve(struct run_state *run, block_id b, unsigned state)
 {
+    if (!placing_block(run, b, false)) { /* of the load phase: nothing can give way to it */
+        run_kill(run, "allocator");
+        return;
+    }
     host_reserve(&run->host, b, POLICY_LOADING | state);
     run->loads[b] = (struct load){.left_bytes = run->load_bytes[b]};
     run->in_flight_bytes += run->host.blocks[b].bytes;
@@ -294,6 +299,8 @@ void loads_next_event(struct run_state *run)
     int64_t time_ns;
     uint16_t slot = events_pop(&run->events, &time_ns);
     run_move_to(run, time_ns);
+    if (!run_goes_on(run))
+        return; /* another app's growth has come first, and was too much */
     struct command command = run->commands[slot];
     run->commands[slot].bytes = 0;
     run->free_slots[run->free_slot_count++] = slot;

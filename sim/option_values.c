@@ -6,6 +6,11 @@
 
 #include "base/suggest.h"
 #include "base/units.h"
+#include "sim/apps.h"
+
+const char *const adj_names[ADJ_NAMES] = {"foreground", "visible", "perceptible", "service", "cached"};
+const int32_t adj_numbers[ADJ_NAMES] = {0, 100, 200, 500, 900};
+enum { ADJ_MAX = 1000 };
 
 /* A number of the option's type, as people write it. */
 static const char *print_number(const struct option *option, uint64_t number, char out[UNITS_TEXT])
@@ -63,6 +68,57 @@ static bool parse_name(const char *text, const char *const *names, size_t count,
     return fail(err, STATUS_USAGE, "unknown value \"%s\"%s", text, suggest_text(text, names, count, near, sizeof near));
 }
 
+/* A size of a short list of sizes, which follow one another in it. */
+static bool check_size(const struct option *option, const char *text, uint64_t bytes, struct error *err)
+{
+    char list[128] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < option->name_count && length < sizeof list; i++) {
+        uint64_t allowed;
+        must(parse_bytes(option->names[i], &allowed, err));
+        if (bytes == allowed)
+            return true;
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
+                                   i == 0                        ? ""
+                                   : i + 1 == option->name_count ? " or "
+                                                                 : ", ",
+                                   option->names[i]);
+    }
+    return fail(err, STATUS_USAGE, "\"%s\" is none of the sizes there are; expected %s", text, list);
+}
+
+static bool parse_adj(const char *text, uint64_t *number, struct error *err)
+{
+    for (size_t i = 0; i < ADJ_NAMES; i++)
+        if (strcmp(text, adj_names[i]) == 0) {
+            *number = (uint32_t)adj_numbers[i];
+            return true;
+        }
+    const bool negative = *text == '-';
+    struct error ignored;
+    uint64_t size;
+    char near[512];
+    if (!parse_count(text + negative, 0, ADJ_MAX, &size, &ignored))
+        return fail(err, STATUS_USAGE, "\"%s\" is neither a number from -%d to %d nor a word for one%s", text, ADJ_MAX,
+                    ADJ_MAX, suggest_text(text, adj_names, ADJ_NAMES, near, sizeof near));
+    *number = (uint32_t)(negative ? -(int32_t)size : (int32_t)size);
+    return true;
+}
+
+/* Texts that are read once here, so that a grid of runs need not read them again. */
+static bool parse_apps(const char *text, struct arena *arena, union option_value *value, struct error *err)
+{
+    struct app_list *list = arena_alloc(arena, 1, sizeof *list);
+    struct app_spec *apps;
+    if (!list || !(list->text = arena_strdup(arena, text)))
+        return fail(err, STATUS_IO, "out of memory");
+    if (!apps_parse(text, arena, &apps, &list->count, err))
+        return false;
+    list->apps = apps;
+    value->apps = list;
+    return true;
+}
+
 static bool parse_policy(const struct option *option, const char *text, struct arena *arena, union option_value *value,
                          struct error *err)
 {
@@ -79,6 +135,28 @@ static bool parse_policy(const struct option *option, const char *text, struct a
     must(false);
 }
 
+static bool parse_text(const struct option *option, const char *text, struct arena *arena, union option_value *value,
+                       struct error *err)
+{
+    const size_t length = strlen(text);
+    struct trace_format format;
+    if (length < option->min)
+        return fail(err, STATUS_USAGE, "no value; expected %s", option_type_texts[option->type]);
+    if (length > option->max)
+        return fail(err, STATUS_USAGE, "%zu bytes are too long; expected at most %llu", length,
+                    (unsigned long long)option->max);
+    if (option->type == OPTION_POLICY)
+        return parse_policy(option, text, arena, value, err);
+    if (option->type == OPTION_APPS)
+        return parse_apps(text, arena, value, err);
+    if (option->type == OPTION_FORMAT && !trace_format_parse(text, &format, err))
+        return false;
+    if (option->type == OPTION_PART && !parse_policy(option, text, arena, value, err))
+        return false;
+    value->text = arena_strdup(arena, text);
+    return value->text || fail(err, STATUS_IO, "out of memory");
+}
+
 bool option_parse(const struct option *option, const char *text, struct arena *arena, union option_value *value,
                   struct error *err)
 {
@@ -87,32 +165,19 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
         value->number = (uint64_t)option->word_value;
         return true;
     }
-    size_t length = strlen(text);
     switch (option->type) {
     case OPTION_CHOICE:
         return parse_name(text, option->names, option->name_count, &value->number, err);
+    case OPTION_ADJ:
+        return parse_adj(text, &value->number, err);
     case OPTION_TEXT:
     case OPTION_PATH:
     case OPTION_PROFILE:
     case OPTION_FORMAT:
     case OPTION_POLICY:
     case OPTION_PART:
-        if (length < option->min)
-            return fail(err, STATUS_USAGE, "no value; expected %s", option_type_texts[option->type]);
-        if (length > option->max)
-            return fail(err, STATUS_USAGE, "%zu bytes are too long; expected at most %llu", length,
-                        (unsigned long long)option->max);
-        struct trace_format format;
-        if (option->type == OPTION_FORMAT && !trace_format_parse(text, &format, err))
-            return false;
-        if (option->type == OPTION_POLICY && !parse_policy(option, text, arena, value, err))
-            return false;
-        if (option->type == OPTION_POLICY)
-            return true;
-        if (option->type == OPTION_PART && !parse_policy(option, text, arena, value, err))
-            return false;
-        value->text = arena_strdup(arena, text);
-        return value->text || fail(err, STATUS_IO, "out of memory");
+    case OPTION_APPS:
+        return parse_text(option, text, arena, value, err);
     default:
         break;
     }
@@ -127,13 +192,13 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
                     print_number(option, option->min, least), print_number(option, option->max, most));
     }
     value->number = number;
-    return true;
+    return !option->names || check_size(option, text, number, err);
 }
 
 bool option_is_text(const struct option *option)
 {
-    return option->width &&
-           (option->type == OPTION_TEXT || option->type == OPTION_PATH || option->type == OPTION_FORMAT);
+    return option->width && (option->type == OPTION_TEXT || option->type == OPTION_PATH ||
+                             option->type == OPTION_FORMAT || option->type == OPTION_APPS);
 }
 
 void option_store(const struct option *option, union option_value value, struct run_config *config)
@@ -141,6 +206,10 @@ void option_store(const struct option *option, union option_value value, struct 
     char *field = (char *)config + option->offset;
     if (!option->width)
         return;
+    if (option->type == OPTION_APPS) {
+        memcpy(field, &value.apps, sizeof value.apps);
+        return;
+    }
     if (option_is_text(option)) {
         if (option->width == sizeof value.text) {
             memcpy(field, &value.text, sizeof value.text);
@@ -168,7 +237,10 @@ union option_value option_load(const struct option *option, const struct run_con
     union option_value value = {0};
     const char *field = (const char *)config + option->offset;
     must(option->width);
-    if (option_is_text(option)) {
+    if (option->type == OPTION_APPS) {
+        memcpy(&value.apps, field, sizeof value.apps);
+        value.text = value.apps ? value.apps->text : NULL;
+    } else if (option_is_text(option)) {
         if (option->width == sizeof value.text)
             memcpy(&value.text, field, sizeof value.text);
         else

@@ -1,8 +1,8 @@
 /* The option table: every key that a config may hold, with its type, range, default and help.
  *
  * It drives parsing, checks, help, and the dump of the effective config. An option's value goes into the field of
- * struct run_config at `offset`; options without a field (profiles, policies, `flops`) are put in place by
- * sim/experiment_grid.c. */
+ * struct run_config at `offset`; options without a field (profiles, policies, `flops`, limits by system version) are
+ * put in place by sim/experiment_select.c and sim/experiment_device.c. */
 #ifndef POCKETLOAD_SIM_OPTIONS_H
 #define POCKETLOAD_SIM_OPTIONS_H
 
@@ -22,12 +22,14 @@ enum option_type {
     OPTION_SHARE,   /* parts per million */
     OPTION_DECIMAL, /* parts per million */
     OPTION_CHOICE,  /* one of `names` */
+    OPTION_ADJ,     /* an oom_score_adj: one of adj_names, or -1000 .. 1000 */
     OPTION_TEXT,
     OPTION_PATH,    /* a file, relative to the config's folder or as given */
     OPTION_PROFILE, /* the name of a profile, or a path */
     OPTION_FORMAT,  /* a trace format */
     OPTION_POLICY,  /* a composition */
     OPTION_PART,    /* one part of a composition */
+    OPTION_APPS,    /* other apps: sim/apps.h */
     OPTION_TYPES
 };
 
@@ -40,8 +42,18 @@ enum option_scope {
     SCOPE_TOKENS, /* workload.kind = dense or moe */
     SCOPE_MOE,
     SCOPE_TRACE,
-    SCOPE_CHUNKED, /* loader.mode = chunked */
-    SCOPE_SHAPE,   /* the model is given by its numbers */
+    SCOPE_CHUNKED,  /* loader.mode = chunked */
+    SCOPE_READS,    /* loader.mode = chunked or read: the app reads the file itself */
+    SCOPE_MMAP,     /* loader.mode = mmap */
+    SCOPE_POLICY,   /* loader.mode = chunked, or mmap, whose pin rule it is */
+    SCOPE_SHAPE,    /* the model is given by its numbers */
+    SCOPE_PRESSURE, /* the system does more than kill at a threshold: mmap, zram, apps, or another rule */
+    SCOPE_ZRAM,     /* device.zram is not 0 */
+    SCOPE_LMKD,     /* device.kill, each of the rules */
+    SCOPE_JETSAM,
+    SCOPE_LIMITER,
+    SCOPE_ALLOCATOR, /* loader.allocator is not none */
+    SCOPE_MALLOC,
 };
 
 struct option {
@@ -51,7 +63,7 @@ struct option {
     size_t offset, width;     /* of the field in struct run_config; width 0: none */
     uint64_t min, max;        /* in base units (bytes, ns, ppm); of a text: its length */
     const char *fallback;     /* default, as a user would write it; NULL: none */
-    const char *const *names; /* OPTION_CHOICE: value i is names[i] */
+    const char *const *names; /* OPTION_CHOICE: value i is names[i]; OPTION_BYTES: the only sizes there are, or NULL */
     size_t name_count;
     const char *word; /* a word that is a value too ("roofline", "whole"), stored as word_value */
     int64_t word_value;
@@ -67,10 +79,17 @@ const struct option *options_all(struct arena *arena, size_t *count);
 /* The option, or NULL. */
 const struct option *option_find(const struct option *options, size_t count, const char *section, const char *key);
 
+/* Words for an oom_score_adj, with their numbers (Android, ProcessList.java: FOREGROUND_APP_ADJ ...
+ * CACHED_APP_MIN_ADJ). */
+enum { ADJ_NAMES = 5 };
+extern const char *const adj_names[ADJ_NAMES];
+extern const int32_t adj_numbers[ADJ_NAMES];
+
 union option_value {
     uint64_t number; /* choices and signed values too */
     const char *text;
     const struct policy_choice *policy;
+    const struct app_list *apps;
 };
 
 /* Parses one value (not a list). Texts and policies go to the arena; profiles and paths stay texts, which the caller
@@ -81,10 +100,10 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
 /* Puts a value into its field; does nothing for an option without one. */
 void option_store(const struct option *option, union option_value value, struct run_config *config);
 
-/* Takes it out again (of a number or text). */
+/* Takes it out again (of a number or text; of apps their text). */
 union option_value option_load(const struct option *option, const struct run_config *config);
 
-/* True for options whose value is a text in the field. */
+/* True for options whose value is a text in the field, or has one. */
 bool option_is_text(const struct option *option);
 
 #endif

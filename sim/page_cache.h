@@ -1,6 +1,13 @@
 /* The page cache of one file that processes map: what faults, readahead and reclaim do to its pages, as Linux with the
  * classic active and inactive lists does it (docs/models.md section 11 states every rule with its kernel source).
  *
+ * LISTS_MGLRU puts generations in the place of the two lists: after the multi-gen LRU of mm/vmscan.c, but simpler, and
+ * not validated against a kernel. All else is the same. A page read for a fault on a NORMAL mapping joins the
+ * generation before the newest, one read otherwise the oldest; one that comes back while fewer than four generations
+ * have begun since joins the newest. Reclaim takes the oldest generation's pages, but moves those that were accessed
+ * (NORMAL) to the newest one; when only two generations are left, it first moves all accessed pages to the newest one
+ * and begins another.
+ *
  * It works on runs of pages, and gives the counts, the resident set and the times of a page-by-page twin
  * (tests/reference/naive_page_cache.c). A cache is a value; all memory comes from the arena it was made in. */
 #ifndef POCKETLOAD_SIM_PAGE_CACHE_H
@@ -16,8 +23,9 @@
 enum {
     PAGE_PROCESSES_MAX = 8,
     PAGES_MAX = 1 << 28,
-    PAGE_NONE = UINT32_MAX,
 };
+
+#define PAGE_NONE UINT32_MAX
 
 /* How the mapping was advised. WILLNEED and POPULATE are calls made once, on a mapping that is NORMAL. */
 enum page_advice { PAGES_NORMAL, PAGES_SEQUENTIAL, PAGES_RANDOM };
@@ -28,8 +36,8 @@ enum page_lists { LISTS_CLASSIC, LISTS_MGLRU };
 struct page_cache;
 
 /* Asked when a page is to be added and limit_pages is reached: takes memory from wherever it may, calling
- * page_cache_reclaim for this file's share, and sets page_cache_set_limit anew. False: there is no memory, the caller
- * of the touch gets PAGE_NONE... and the run ends. NULL: the cache itself reclaims batch_pages. */
+ * page_cache_reclaim for this file's share, and sets the limit anew (page_cache_set_limit). False: there is no memory;
+ * the touch ends with false. NULL in the spec: the cache itself reclaims batch_pages. */
 typedef bool page_relief(void *host, struct page_cache *cache);
 
 struct page_cache_spec {
@@ -53,10 +61,11 @@ struct page_counts {
     uint64_t major_faults, minor_faults;
     uint64_t pages_read;
     uint64_t refaults;    /* pages read that had been evicted before */
-    uint64_t activations; /* of these, which came back soon enough to start active */
+    uint64_t activations; /* of these, which came back soon enough to start active, or in the newest generation */
     uint64_t evicted;
-    uint64_t unused_evicted; /* of these, which no process had touched: readahead in vain */
+    uint64_t unused_evicted; /* of these, which no process had mapped: readahead in vain */
     uint64_t scanned;
+    uint64_t waits; /* faults that waited for a read */
 };
 
 /* A range of pages touched in ascending order while the compute thread computes: page i of its `total` pages is touched
@@ -83,7 +92,8 @@ uint64_t page_cache_locked(const struct page_cache *cache);
 uint64_t page_cache_peak_resident(const struct page_cache *cache);
 uint64_t page_cache_table_bytes(const struct page_cache *cache); /* page tables and tree nodes */
 struct page_counts page_cache_counts(const struct page_cache *cache);
-/* Pages on the inactive, active and locked lists. */
+/* Pages on the inactive, active and locked lists; with LISTS_MGLRU the oldest generation is inactive, the others are
+ * active. */
 void page_cache_sizes(const struct page_cache *cache, uint64_t *inactive, uint64_t *active, uint64_t *locked);
 
 /* Touches on behalf of a process, until the walk is done or the clock reaches until_ns (then it can go on later).
@@ -102,7 +112,7 @@ bool page_cache_lock(struct page_cache *cache, uint32_t process, uint32_t first,
 uint64_t page_cache_reclaim(struct page_cache *cache, uint64_t pages);
 
 /* True when the page is in memory or on its way. For tests and reports. */
-bool page_cache_has(const struct page_cache *cache, uint32_t page);
+bool page_cache_has(struct page_cache *cache, uint32_t page);
 
 /* When the last read in flight is done; at most now: none is. */
 int64_t page_cache_reads_done_ns(const struct page_cache *cache);

@@ -49,47 +49,55 @@ struct pressure_spec {
 /* A collateral kill. */
 struct app_kill {
     int64_t time_ns;
-    uint32_t app; /* index in spec.apps */
-    uint64_t bytes;
-    const char *rule; /* "lmkd", "oom" ... a literal */
+    uint32_t app;     /* index in spec.apps */
+    uint64_t bytes;   /* that it had, in RAM and in zram before compression */
+    const char *rule; /* "lmkd", "jetsam" or "oom", a literal */
 };
 
-/* What takes clean file pages back, and how often they came back too soon; NULL where nothing is mapped. */
+/* What takes clean file pages back, and how often they came back too soon. Neither function calls pressure_ functions:
+ * what reclaim says it took leaves MEMORY_FILE here, and the host sets page tables and corrects file pages afterwards.
+ */
 struct file_memory {
-    uint64_t (*reclaim)(void *host, uint64_t bytes); /* takes about that much; how much it was */
-    uint64_t (*refault_bytes)(void *host);           /* since the start */
+    uint64_t (*reclaim)(void *host, uint64_t bytes); /* takes about that much; how much it was, 0: there is none */
+    uint64_t (*refault_bytes)(void *host);           /* since the start; NULL: none is counted */
     void *host;
+    uint64_t page_bytes; /* what one pressure_relieve is to make room for; 0: SWAP_PAGE_BYTES */
 };
 
 struct pressure;
 
-/* Puts OS reserve and other apps (the unnamed other_apps_bytes, and the apps that run at 0) into the ledger, whose
- * ram_bytes is set. The spec must outlive it. STATUS_USAGE when the apps do not fit, STATUS_IO without memory. */
+/* Puts OS reserve and other apps (the unnamed other_apps_bytes, and the apps that start at 0) into the ledger, whose
+ * ram_bytes is set and which is otherwise empty. Spec, apps and ledger are the caller's and must outlive it.
+ * STATUS_USAGE when a ratio, swappiness or number of apps is out of range, or when there are named apps and those of
+ * the start do not fit into RAM; STATUS_IO without memory. */
 bool pressure_init(struct pressure **pressure, const struct pressure_spec *spec, struct ledger *ledger,
                    uint64_t os_bytes, uint64_t other_apps_bytes, struct arena *arena, struct error *err);
+/* A file is mapped from now on. *file is copied. */
 void pressure_attach(struct pressure *pressure, const struct file_memory *file);
 
-/* The watermarks in force. */
+/* The watermarks in force, in bytes of free memory. */
 void pressure_watermarks(const struct pressure *pressure, uint64_t *min, uint64_t *low, uint64_t *high);
 
 /* A class of the app has that many bytes from now on (of MEMORY_FILE and MEMORY_PAGE_TABLES: what is resident; of the
- * others: what it has allocated, wherever it lies). Growth is settled by the rules. False: the app is dead. */
+ * others: what it has allocated, wherever it lies). Growth is settled by the rules. False: the app is dead; the ledger
+ * is still kept up. Calls go forward in time, and pressure_advance has been called for it. */
 bool pressure_set(struct pressure *pressure, enum memory_class class, uint64_t bytes, int64_t now_ns);
 
 /* The moment of the next change of another app; INT64_MAX: none. */
 int64_t pressure_next_ns(const struct pressure *pressure);
-/* Applies what is due by now_ns, in order of time. False: the app died, at *died_ns <= now_ns. */
+/* Applies what is due by now_ns, in order of time, then of the config. False: the app died, at *died_ns <= now_ns. */
 bool pressure_advance(struct pressure *pressure, int64_t now_ns, int64_t *died_ns);
 
 /* The app uses all of its anonymous memory once (each token does): what lies in zram comes back, and as much as does
- * not fit goes out again. The time that costs; false: the app died of it. */
+ * not fit goes out again. *stall_ns is the time that costs, at most 2^61; false: the app died of it. */
 bool pressure_touch_own(struct pressure *pressure, int64_t now_ns, int64_t *stall_ns);
 
-/* File pages that may be added before the system starts to take some back, in bytes, counted from what is resident. */
+/* File pages that may be added before the system starts to take some back, in bytes beyond the app's MEMORY_FILE and
+ * MEMORY_PAGE_TABLES as they were set. Ask anew after each pressure_ call that changes something. */
 uint64_t pressure_file_room(const struct pressure *pressure);
 
-/* A file page is to be added and there is no room: settles as growth does. False: no memory can be had; then the app is
- * dead. */
+/* A file page is to be added and there is no room: settles as if it were there. True: pressure_file_room is at least
+ * that page now. False: no memory can be had, and the app is dead. */
 bool pressure_relieve(struct pressure *pressure, int64_t now_ns);
 
 /* Why the app died ("threshold", "lmkd", "jetsam", "memory_limiter", "oom"), or NULL. */

@@ -227,7 +227,7 @@ static bool read_alone(struct alone *alone, const char *section, const char *nam
 {
     struct experiment *experiment = &alone->experiment;
     char path[PROFILE_PATH];
-    *alone = (struct alone){.experiment.arena = &alone->arena};
+    *alone = (struct alone){.experiment = {.arena = &alone->arena, .alone = true}};
     if (!text_check(name, err))
         return fail_in(err, "name of a %s", section);
     if (!experiment_start(experiment, "", dirs, err) || !profile_find(&experiment->reader, section, name, path, err) ||
@@ -247,8 +247,11 @@ bool profile_read_device(const char *name, const char *const *profile_dirs, stru
     struct alone alone;
     bool good =
         read_alone(&alone, "device", name, profile_dirs, err) && finish_device(&alone.selection, &alone.config, err);
-    if (good)
+    if (good) {
         *device = alone.config.device;
+        device->pressure.apps = NULL; /* they go with the arena */
+        device->pressure.app_count = 0;
+    }
     arena_free(&alone.arena);
     return good;
 }

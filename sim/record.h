@@ -11,7 +11,7 @@
 struct run_record {
     /* Texts belong to whoever made the record. */
     const char *run_key, *experiment, *device, *model, *quant, *workload, *loader, *policy, *evict, *pin, *prefetch;
-    const char *admit, *note;
+    const char *admit, *note, *kills;
     uint64_t budget_bytes; /* 0 where the loader has none */
     uint64_t seed;
     const char *outcome; /* "completed", "killed", "rejected", "failed" */

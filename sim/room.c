@@ -1,6 +1,6 @@
 /* Room in memory: evictions, what a policy releases, and prefetches in flight that give way to a demand.
  * docs/models.md section 5 is the rule. */
-#include "sim/run_state.h"
+#include "sim/placing.h"
 
 /* A block that leaves unused after a prefetch has cost what was read of it. */
 static void count_removed(struct run_state *run, block_id b, bool unused)
@@ -8,7 +8,15 @@ static void count_removed(struct run_state *run, block_id b, bool unused)
     if (unused)
         run->numbers.bytes_prefetch_wasted += run->loads[b].issued_bytes;
     run->blocks[b].evictions++;
-    ledger_set(&run->ledger, MEMORY_WEIGHTS, run->host.view.held_bytes);
+    placing_block_gone(run, b);
+    run_shrink(run, MEMORY_WEIGHTS, run->host.view.held_bytes);
+}
+
+/* b fits into the budget (a demand under evict_when = after_step need not), and a hole of the address space is its. */
+static bool has_room(struct run_state *run, block_id b, bool prefetch)
+{
+    bool counted = prefetch || run->spec->loader.evict_when == EVICT_BEFORE_INSERT;
+    return (!counted || host_fits(&run->host, b)) && placing_block(run, b, prefetch);
 }
 
 enum room room_make(struct run_state *run, block_id b, bool prefetch)
@@ -17,7 +25,7 @@ enum room room_make(struct run_state *run, block_id b, bool prefetch)
     enum room room = ROOM_MADE;
     host->view.evict_mask = prefetch ? EVICT_MASK_PREFETCH : EVICT_MASK_DEMAND;
     while (room == ROOM_MADE &&
-           (b == BLOCK_NONE ? host->view.held_bytes > host->view.budget_bytes : !host_fits(host, b))) {
+           (b == BLOCK_NONE ? host->view.held_bytes > host->view.budget_bytes : !has_room(run, b, prefetch))) {
         block_id victim;
         bool unused;
         room = host_evict_one(host, b, &victim, &unused, run->err);
@@ -66,12 +74,13 @@ static void await_commands(struct run_state *run, block_id b, uint32_t commands)
         if (command->bytes > 0 && command->drop == DROP_NONE && command->read.block == b)
             command->drop = entry;
     }
+    placing_block_dropped(run, b, entry);
 }
 
 static void free_dropped(struct run_state *run, uint64_t bytes)
 {
     run->in_flight_bytes -= bytes;
-    ledger_set(&run->ledger, MEMORY_WEIGHTS, run->host.view.held_bytes);
+    run_shrink(run, MEMORY_WEIGHTS, run->host.view.held_bytes);
 }
 
 void room_command_done(struct run_state *run, uint16_t drop)
@@ -81,6 +90,7 @@ void room_command_done(struct run_state *run, uint16_t drop)
         return;
     run->dropping_bytes -= dropped->bytes;
     run->host.view.held_bytes -= dropped->bytes;
+    placing_drop_done(run, drop);
     free_dropped(run, dropped->bytes);
 }
 
@@ -97,10 +107,12 @@ static void drop_prefetch(struct run_state *run, block_id b)
     run->suspended_count = kept;
     if (run->active == b)
         run->active = BLOCK_NONE;
-    if (commands > 0)
+    if (commands > 0) {
         await_commands(run, b, commands);
-    else
+    } else {
+        placing_block_gone(run, b);
         free_dropped(run, run->host.blocks[b].bytes);
+    }
 }
 
 /* The prefetch to drop next: the one begun last, of those without a command in flight if there are any; and what all
@@ -119,11 +131,29 @@ static block_id next_to_drop(const struct run_state *run, uint64_t *all_bytes)
     return waiting != BLOCK_NONE ? waiting : moving;
 }
 
+/* The budget has room for a demand: prefetches are dropped until there is a hole too. `tried`: there is none yet. */
+static bool hole_by_drops(struct run_state *run, block_id b, bool tried, bool *coming)
+{
+    while (tried || !placing_block(run, b, false)) {
+        tried = false;
+        uint64_t droppable;
+        block_id next = next_to_drop(run, &droppable);
+        if (next == BLOCK_NONE) {
+            *coming = run->dropping_bytes > 0;
+            return false;
+        }
+        drop_prefetch(run, next);
+    }
+    return true;
+}
+
 bool room_by_drops(struct run_state *run, block_id b, bool *coming)
 {
     const struct policy_view *view = &run->host.view;
     const uint64_t bytes = run->host.blocks[b].bytes;
     *coming = false;
+    if (run->spec->loader.evict_when == EVICT_AFTER_STEP || host_fits(&run->host, b))
+        return hole_by_drops(run, b, true, coming);
     uint64_t droppable;
     block_id next = next_to_drop(run, &droppable);
     if (view->held_bytes - run->dropping_bytes - droppable + bytes > view->budget_bytes)
@@ -133,5 +163,39 @@ bool room_by_drops(struct run_state *run, block_id b, bool *coming)
         next = next_to_drop(run, &droppable);
     }
     *coming = !host_fits(&run->host, b);
-    return !*coming;
+    return !*coming && hole_by_drops(run, b, false, coming);
+}
+
+/* The next event, as time in which the compute thread waits for room. */
+static void await_event(struct run_state *run)
+{
+    int64_t start_ns = run->now_ns;
+    run->waits_for_room = true;
+    loads_next_event(run);
+    run->waits_for_room = false;
+    run_book_stall(run, start_ns);
+}
+
+bool room_any(struct run_state *run)
+{
+    if (run->host.evict) {
+        block_id victim;
+        bool unused;
+        enum room room = host_evict_one(&run->host, BLOCK_NONE, &victim, &unused, run->err);
+        if (room == ROOM_ERROR)
+            run->failed = true;
+        if (room == ROOM_MADE)
+            count_removed(run, victim, unused);
+        if (room != ROOM_NONE)
+            return run_goes_on(run);
+    }
+    uint64_t droppable;
+    block_id next = next_to_drop(run, &droppable);
+    if (next != BLOCK_NONE)
+        drop_prefetch(run, next);
+    else if (run->dropping_bytes > 0)
+        await_event(run);
+    else
+        return false;
+    return run_goes_on(run);
 }

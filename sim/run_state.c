@@ -1,12 +1,17 @@
-/* The books of a run as it goes: memory and its kill rule, and the time series. docs/models.md sections 7 and 8. */
+/* A run's memory and its time: growth and the rules that it meets, other apps' changes, the time series. docs/models.md
+ * sections 7, 8 and 12. */
 #include "sim/run_state.h"
 
 #include "base/wide.h"
+#include "sim/mapped.h"
+#include "sim/placing.h"
 
 static const int64_t TIME_END_NS = INT64_C(1) << 61; /* 73 years */
 
-struct sample_numbers run_state_at(const struct run_state *run, int64_t time_ns)
+struct sample_numbers run_state_at(struct run_state *run, int64_t time_ns)
 {
+    if (run->mapped)
+        mapped_settle(run, time_ns);
     struct sample_numbers row = {
         .in_flight_bytes = run->in_flight_bytes,
         .free_bytes = ledger_free_bytes(&run->ledger),
@@ -14,6 +19,10 @@ struct sample_numbers run_state_at(const struct run_state *run, int64_t time_ns)
     };
     for (int class = 0; class < MEMORY_CLASSES; class ++)
         row.class_bytes[class] = run->ledger.now_bytes[class];
+    if (run->pressure)
+        row.swap_used_bytes = pressure_numbers(run->pressure).swap_used_bytes;
+    if (run->placing)
+        placing_sample(run, &row);
     /* Of commands in flight, what the shared rate has moved: so no stretch of time shows more than the device can. */
     for (uint32_t slot = 0; slot < run->command_limit; slot++) {
         const struct command *command = &run->commands[slot];
@@ -39,17 +48,62 @@ void run_sample(struct run_state *run, int64_t time_ns)
     }
 }
 
-static void kill_app(struct run_state *run, const char *rule)
+int64_t run_attend(struct run_state *run, int64_t time_ns)
 {
+    int64_t change_ns = INT64_MAX;
+    while (run->pressure && (change_ns = pressure_next_ns(run->pressure)) <= time_ns) {
+        run_sample(run, change_ns);
+        int64_t now_ns = run->now_ns > change_ns ? run->now_ns : change_ns, died_ns;
+        run->now_ns = now_ns;
+        bool lives = pressure_advance(run->pressure, change_ns, &died_ns);
+        run->now_ns = now_ns; /* what reclaim takes for another app is not the time of this one */
+        if (!lives) {
+            run_kill(run, pressure_killed_by(run->pressure));
+            return now_ns;
+        }
+    }
+    run_sample(run, time_ns);
+    run->attention_ns = run->sampler.next_ns < change_ns ? run->sampler.next_ns : change_ns - 1;
+    return time_ns;
+}
+
+void run_kill(struct run_state *run, const char *rule)
+{
+    if (run->killed)
+        return;
     run->killed = true;
     run->numbers.killed_by = rule;
 }
 
-void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes)
+/* The clock may have moved past what is due. */
+static void catch_up(struct run_state *run, int64_t start_ns)
 {
-    bool grows = bytes > run->ledger.now_bytes[class];
-    ledger_set(&run->ledger, class, bytes);
-    const struct device *device = &run->spec->device;
-    if (grows && device->pressure.rule == KILL_THRESHOLD && run->ledger.app_bytes > device->pressure.threshold_bytes)
-        kill_app(run, "threshold");
+    if (run->now_ns == start_ns)
+        return;
+    run_book_stall(run, start_ns);
+    if (run_goes_on(run))
+        run_move_to(run, run->now_ns);
+}
+
+void run_settle(struct run_state *run, enum memory_class class, uint64_t bytes)
+{
+    int64_t start_ns = run->now_ns;
+    if (!pressure_set(run->pressure, class, bytes, run_pressure_ns(run)))
+        run_kill(run, pressure_killed_by(run->pressure));
+    catch_up(run, start_ns);
+}
+
+void run_touch_own(struct run_state *run)
+{
+    if (!run->pressure)
+        return;
+    int64_t start_ns = run->now_ns, wait_ns = 0;
+    if (!pressure_touch_own(run->pressure, start_ns, &wait_ns))
+        run_kill(run, pressure_killed_by(run->pressure));
+    catch_up(run, start_ns);
+    if (!run_goes_on(run) || wait_ns == 0)
+        return;
+    start_ns = run->now_ns;
+    loads_advance(run, start_ns + wait_ns);
+    run->numbers.stall_ns += run->now_ns - start_ns;
 }

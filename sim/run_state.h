@@ -1,5 +1,6 @@
-/* The state of one run, shared by the parts of the engine: engine.c walks the trace, loads.c moves blocks, room.c frees
- * memory for them. */
+/* The state of one run, shared by the parts of the engine: books.c walks the trace's tokens, engine.c (chunked, read)
+ * and mapped.c (mmap) their steps; loads.c moves blocks, room.c frees memory for them, run_state.c keeps memory and
+ * time. */
 #ifndef POCKETLOAD_SIM_RUN_STATE_H
 #define POCKETLOAD_SIM_RUN_STATE_H
 
@@ -47,10 +48,20 @@ struct drop {
 };
 enum { DROP_NONE = UINT16_MAX };
 
-/* Compute cost in 2^-20 ns: max(a + c * b, m + c * n) at a context of c tokens. */
+/* Compute cost in 2^-20 ns: max(a + c * b, m + c * n) at a context of c tokens, or of context_max when it is longer. */
 struct cost {
     int64_t a, b, m, n;
+    uint64_t context_max;
 };
+enum { COST_FRACTION_BITS = 20 };
+
+/* What a token's row shows of the time since the row before it. */
+struct flow {
+    uint64_t bytes_read, major_faults, minor_faults, refaults, bytes_readahead_wasted;
+};
+
+struct placing;
+struct mapped;
 
 struct run_state {
     struct host host;
@@ -60,13 +71,21 @@ struct run_state {
     struct events events;
     struct flash flash;
     struct ledger ledger;
+    struct pressure *pressure; /* NULL: nothing can act on the run's memory but the threshold rule */
+    uint64_t kill_above_bytes; /* of the app, where pressure is NULL */
+    struct placing *placing;   /* NULL: loader.allocator = none */
+    struct mapped *mapped;     /* NULL: loader.mode is not mmap */
+    uint32_t processes;        /* that run the trace; memory is the sum of theirs */
     struct sampler sampler;
+    /* The clock may move up to here and no sample or change of another app is due. */
+    int64_t attention_ns;
     struct run_numbers numbers;
     struct block_numbers *blocks;
     struct token_numbers *tokens;
-    int64_t *latencies;        /* of tokens that count for TPOT */
-    struct cost *costs;        /* by work */
-    uint64_t token_bytes_read; /* bytes_read when the last token, or the load phase, ended */
+    int64_t *latencies;     /* of tokens that count for TPOT */
+    struct cost *costs;     /* by work */
+    struct flow told;       /* when the last token, or the load phase, ended */
+    int64_t first_token_ns; /* end of process 0's first token; -1: where the token's row ends */
     int64_t now_ns;
     struct error *err;
     bool failed, killed;
@@ -146,6 +165,11 @@ enum room room_make(struct run_state *run, block_id b, bool prefetch);
  * flight are done; ask for evictions again after an event. False without *coming: there is none. */
 bool room_by_drops(struct run_state *run, block_id b, bool *coming);
 
+/* Makes some room between steps, wherever it is: asks for one victim (for BLOCK_NONE); without one drops a prefetch;
+ * else lets what dropped prefetches hold come free, for which time passes. False: there is nothing more, or the run has
+ * ended. */
+bool room_any(struct run_state *run);
+
 /* Lets the policy give up blocks, after it was told of something. */
 void room_release_all(struct run_state *run);
 static inline void room_release(struct run_state *run)
@@ -162,21 +186,82 @@ void room_command_done(struct run_state *run, uint16_t drop);
 void plan_ask(struct run_state *run);
 bool plan_init(struct run_state *run, struct arena *arena);
 
-/* Sets a class of the ledger; may kill the run. */
-void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes);
+/* ---- run_state.c ---- */
+/* Ends the run's life; the first rule that does stays. */
+void run_kill(struct run_state *run, const char *rule);
+
+/* What run_grow and run_shrink do where more than the threshold may act. */
+void run_settle(struct run_state *run, enum memory_class class, uint64_t bytes);
+
+/* The app (all of its processes) has that many bytes of a class from now on, which may kill the run. Where reclaim
+ * takes time, it is stall. */
+static inline void run_grow(struct run_state *run, enum memory_class class, uint64_t bytes)
+{
+    if (run->pressure) {
+        run_settle(run, class, bytes);
+        return;
+    }
+    bool grows = bytes > run->ledger.now_bytes[class];
+    ledger_set(&run->ledger, class, bytes);
+    if (grows && run->ledger.app_bytes > run->kill_above_bytes)
+        run_kill(run, "threshold");
+}
+
+/* The same where it has no more of the class than before. */
+static inline void run_shrink(struct run_state *run, enum memory_class class, uint64_t bytes)
+{
+    if (run->pressure)
+        run_settle(run, class, bytes);
+    else
+        ledger_set(&run->ledger, class, bytes);
+}
+
+/* The app uses its anonymous memory, as each token does: what was compressed comes back, which is stall. */
+void run_touch_own(struct run_state *run);
 
 /* The state of memory and flash at time_ns, when nothing happens between now and then. */
-struct sample_numbers run_state_at(const struct run_state *run, int64_t time_ns);
+struct sample_numbers run_state_at(struct run_state *run, int64_t time_ns);
 
 /* Rows of the time series for all moments before time_ns; fails the run past the end of virtual time. */
 void run_sample(struct run_state *run, int64_t time_ns);
 
+/* Samples and changes of other apps that are due when the clock moves on to time_ns. Returns where it stops: there, or
+ * where the run ends. */
+int64_t run_attend(struct run_state *run, int64_t time_ns);
+
 static inline void run_move_to(struct run_state *run, int64_t time_ns)
 {
-    if (time_ns > run->sampler.next_ns)
-        run_sample(run, time_ns);
+    if (time_ns > run->attention_ns)
+        time_ns = run_attend(run, time_ns);
     run->now_ns = time_ns;
     run->host.view.now_ns = time_ns;
+}
+
+/* The moment for calls to pressure: now, but where a fault has run past another app's change, which comes first, that.
+ */
+static inline int64_t run_pressure_ns(const struct run_state *run)
+{
+    int64_t change_ns = pressure_next_ns(run->pressure);
+    return run->now_ns < change_ns ? run->now_ns : change_ns;
+}
+
+/* Books the time since start_ns as stall, except in the load phase, all of which is load time. */
+static inline void run_book_stall(struct run_state *run, int64_t start_ns)
+{
+    if (run->phase != PHASE_LOAD)
+        run->numbers.stall_ns += run->now_ns - start_ns;
+}
+
+/* What a step computes, with `context` tokens in the context. */
+static inline int64_t run_step_ns(const struct run_state *run, uint32_t step, uint64_t context)
+{
+    if (run->trace->work_count == 0)
+        return 0;
+    const struct cost *cost = &run->costs[run->trace->step_work ? run->trace->step_work[step] : 0];
+    int64_t tokens = (int64_t)(context < cost->context_max ? context : cost->context_max);
+    int64_t flops = cost->a + tokens * cost->b;
+    int64_t memory = cost->m + tokens * cost->n;
+    return (flops > memory ? flops : memory) >> COST_FRACTION_BITS;
 }
 
 #endif

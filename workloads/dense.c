@@ -34,6 +34,7 @@ bool workload_dense(const struct workload_spec *spec, const struct model *model,
     bool ok = trace_start(&builder, trace, "dense", err);
     if (ok) {
         trace->counts_tokens = true;
+        builder.kv_type = spec->kv_type;
         ok = add_passes(spec, &walk, &builder, err) && trace_finish(&builder, model, err);
     }
     if (!ok)

@@ -21,9 +21,9 @@ enum {
 };
 
 enum gguf_value_kind {
-    GGUF_NUMBER,   /* a whole number >= 0 */
+    GGUF_NUMBER,   /* a whole number >= 0, or a bool */
     GGUF_NEGATIVE, /* a whole number < 0 */
-    GGUF_NUMBERS,  /* an array of whole numbers, none negative: their count, sum and maximum */
+    GGUF_NUMBERS,  /* an array of whole numbers or bools, none negative: their count, sum and maximum */
     GGUF_STRING,   /* general.architecture, whose text is kept: `text` is its offset in gguf.text */
     GGUF_OTHER,    /* anything else; of an array, its count */
 };

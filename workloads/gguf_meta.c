@@ -65,6 +65,41 @@ static bool kv_cache(const struct metadata *data, const struct shape *shape, con
     return true;
 }
 
+/* Of `layers` layers, how many the pattern makes windowed: in groups of `period`, all but each group's last; period 0:
+ * all (src/llama-hparams.cpp of llama.cpp, set_swa_pattern). */
+static uint32_t windowed_layers(uint32_t layers, uint32_t period)
+{
+    return period == 0 ? layers : layers - layers / period;
+}
+
+/* Which layers slide: attention.sliding_window_pattern has a period, or a mark for each layer; where there is none,
+ * what llama.cpp knows of the architecture (src/llama-model.cpp: load_hparams). Others have windows that it does not
+ * use. */
+static bool read_windows(const struct metadata *data, struct shape *shape)
+{
+    static const struct {
+        const char *architecture;
+        uint32_t period, window; /* window: where the file says none */
+    } known[] = {{"gemma2", 2, 4096}, {"gemma3", 6, 0}, {"cohere2", 4, 0}, {"gpt-oss", 2, 0}};
+    const struct gguf_value *pattern;
+    uint32_t period;
+    if (!number(data, "attention.sliding_window", &shape->window, NULL) ||
+        !number(data, "attention.sliding_window_pattern", &period, &pattern))
+        return false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].architecture, data->architecture) == 0) {
+            shape->window = shape->window != 0 ? shape->window : known[i].window;
+            shape->window_layers = windowed_layers(shape->layers, known[i].period);
+        }
+    if (pattern != NULL && pattern->kind == GGUF_NUMBERS)
+        shape->window_layers = pattern->sum < shape->layers ? (uint32_t)pattern->sum : shape->layers;
+    else if (pattern != NULL && pattern->kind == GGUF_NUMBER)
+        shape->window_layers = windowed_layers(shape->layers, period);
+    if (shape->window == 0 || shape->window_layers == 0)
+        shape->window = shape->window_layers = 0;
+    return true;
+}
+
 static bool read_shape(const struct metadata *data, struct shape *shape, uint64_t *kv_bytes)
 {
     const struct gguf_value *kv_heads;
@@ -85,7 +120,7 @@ static bool read_shape(const struct metadata *data, struct shape *shape, uint64_
         shape->head_size = shape->width / shape->heads;
     if (shape->experts != 0 && shape->expert_ffn == 0) /* as Mixtral's files have it */
         shape->expert_ffn = shape->ffn;
-    return kv_cache(data, shape, kv_heads, kv_bytes);
+    return read_windows(data, shape) && kv_cache(data, shape, kv_heads, kv_bytes);
 }
 
 bool gguf_metadata(const char *path, const struct gguf *gguf, struct model *model, struct error *err)

@@ -106,9 +106,10 @@ static bool skip_string(struct cursor *cursor, const char *what)
     return take_number(cursor, 8, &length, what) && take(cursor, NULL, length, what);
 }
 
+/* A bool, one byte, counts as 0 or 1. */
 static bool is_whole(uint64_t type)
 {
-    return type < VALUE_TYPES && value_bytes[type] != 0 && type != VALUE_F32 && type != VALUE_F64 && type != VALUE_BOOL;
+    return type < VALUE_TYPES && value_bytes[type] != 0 && type != VALUE_F32 && type != VALUE_F64;
 }
 
 /* A whole number of that value type. */
@@ -119,6 +120,8 @@ static bool take_whole(struct cursor *cursor, uint64_t type, uint64_t *number, b
     if (!take_number(cursor, bytes, number, what))
         return false;
     *negative = is_signed && (*number >> (8 * bytes - 1) & 1) != 0;
+    if (type == VALUE_BOOL)
+        *number = *number != 0;
     return true;
 }
 

@@ -44,7 +44,14 @@ struct shape {
     bool tied;                                  /* one matrix for embedding and output */
     bool gated;                                 /* three FFN matrices, else two */
     bool qk_norm;
+    uint32_t window;        /* positions that a token of a windowed layer sees, its own included; 0: no windows */
+    uint32_t window_layers; /* how many layers are windowed, evenly spread from the first on; UINT32_MAX: all */
 };
+
+/* The tensor types that a KV cache may have: f16 unless a user says otherwise (cache_type_k of llama.cpp,
+ * common/common.h). */
+enum kv_type { KV_F16, KV_F32, KV_Q8_0, KV_Q4_0, KV_TYPES };
+extern const char *const kv_type_names[KV_TYPES];
 
 enum { MODEL_BLOCKS_MAX = 1 << 20 };
 

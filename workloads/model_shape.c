@@ -181,6 +181,7 @@ static bool check_shape(const struct shape *shape, struct error *err)
         {"experts_used", shape->experts_used, moe ? 1 : 0},
         {"expert_ffn", shape->expert_ffn, moe ? 1 : 0},
         {"shared_ffn", shape->shared_ffn, 0},
+        {"window", shape->window, 0},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].value < numbers[i].min || numbers[i].value > SHAPE_MAX)
@@ -195,6 +196,9 @@ static bool check_shape(const struct shape *shape, struct error *err)
     if (shape->heads % shape->kv_heads != 0)
         return fail(err, STATUS_USAGE, "heads = %" PRIu32 ": expected a multiple of kv_heads, which is %" PRIu32,
                     shape->heads, shape->kv_heads);
+    if (shape->window_layers > shape->layers && shape->window_layers != UINT32_MAX)
+        return fail(err, STATUS_USAGE, "window_layers = %" PRIu32 ": expected at most layers, which is %" PRIu32,
+                    shape->window_layers, shape->layers);
     uint64_t blocks = shape->layers * ((uint64_t)shape->experts + 1) + 3;
     if (blocks > MODEL_BLOCKS_MAX)
         return fail(err, STATUS_USAGE,

@@ -236,6 +236,7 @@ bool workload_moe(const struct workload_spec *spec, const struct model *model, s
     bool ok = trace_start(&builder, trace, "moe", err);
     if (ok) {
         trace->counts_tokens = true;
+        builder.kv_type = spec->kv_type;
         ok = add_passes(&moe, &builder, err) && trace_finish(&builder, model, err);
     }
     if (!ok)

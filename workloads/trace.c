@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "workloads/kv.h"
 #include "workloads/trace_sums.h"
 
 const char *const phase_names[PHASES] = {"load", "prefill", "decode", "idle"};
@@ -18,6 +19,14 @@ void trace_free(struct trace *trace)
     free(trace->terms);
     free(trace->segments);
     *trace = (struct trace){0};
+}
+
+bool trace_kv_checked(const struct trace *trace, uint64_t tokens, uint64_t *bytes)
+{
+    const struct kv_growth growth = {.bytes = trace->kv_bytes_per_token,
+                                     .window_bytes = trace->kv_window_bytes_per_token,
+                                     .window = trace->kv_window};
+    return kv_bytes(&growth, tokens, bytes);
 }
 
 void trace_heat(const struct trace *trace, uint64_t *heat)

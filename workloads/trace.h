@@ -25,12 +25,13 @@ struct work_term {
     uint64_t flops, flops_per_context;
 };
 
-/* What a step computes. With c = tokens in the context when the token starts:
+/* What a step computes. With c = min(tokens in the context when the token starts, context_max):
  * flops of a type = flops + c * flops_per_context; bytes = bytes + c * bytes_per_context. */
 struct work {
     int64_t fixed_ns; /* >= 0: a measured time, used as it is; -1: roofline of the terms below */
     uint64_t bytes, bytes_per_context;
     uint32_t first_term, term_count;
+    uint32_t context_max; /* of a windowed layer: its window less the token itself; UINT32_MAX: no limit */
 };
 
 /* `repeat` tokens, one after the other, that run the same steps. */
@@ -56,7 +57,9 @@ struct trace {
     struct work_term *terms;
     struct segment *segments;
     bool counts_tokens; /* false: the trace marks no tokens; all of it is token 0 */
-    uint64_t kv_bytes_per_token;
+    /* The KV cache grows by both for each token; by the second up to kv_window tokens only: see trace_kv_bytes. */
+    uint64_t kv_bytes_per_token, kv_window_bytes_per_token;
+    uint32_t kv_window;     /* tokens that windowed layers keep; 0: there are none */
     uint64_t resized_count; /* records of the file whose size is not that of their block, which is its first */
     /* Filled in by trace_finish: */
     uint64_t access_count; /* first uses, over all repetitions */
@@ -74,6 +77,16 @@ static inline uint32_t trace_step_begin(const struct trace *trace, uint32_t step
     return trace->step_first ? trace->step_first[step] : step;
 }
 
+/* The KV cache of a context of that many tokens. No overflow for a context whose trace_kv_checked is true. */
+static inline uint64_t trace_kv_bytes(const struct trace *trace, uint64_t tokens)
+{
+    const uint64_t kept = tokens < trace->kv_window ? tokens : trace->kv_window;
+    return tokens * trace->kv_bytes_per_token + kept * trace->kv_window_bytes_per_token;
+}
+
+/* The same into *bytes; false when it is over 2^63 bytes. */
+bool trace_kv_checked(const struct trace *trace, uint64_t tokens, uint64_t *bytes);
+
 /* ---- Building ----
  * trace_start on any struct; add segments, steps and uses in order; trace_finish; on failure trace_abandon.
  * Every step has at least one use and belongs to a segment. All adders fail with STATUS_INPUT over 2^32-2 uses or steps
@@ -89,6 +102,7 @@ struct trace_builder {
     uint64_t plain_bytes; /* the sum of the sizes of all uses; both are said by who adds them */
     uint32_t *work_slots; /* finds equal works: open addressing, 0 = empty, else index + 1 */
     size_t work_slot_count;
+    enum kv_type kv_type; /* of the trace's KV cache: f16 unless the caller sets it after trace_start */
 };
 bool trace_start(struct trace_builder *builder, struct trace *trace, const char *name, struct error *err);
 
@@ -108,15 +122,20 @@ bool trace_add_use(struct trace_builder *builder, block_id block, uint32_t flags
  * (block and USE_UNSEEN) to *uses. Only in a trace whose steps so far have one use and work 0. */
 bool trace_add_plain_steps(struct trace_builder *builder, uint32_t count, uint32_t **uses, struct error *err);
 
-/* Adds a work, or finds an equal one: the works of a long trace are few. fixed_ns is -1 for a roofline. */
+/* Adds a work without a context_max, or finds an equal one: the works of a long trace are few. fixed_ns is -1 for a
+ * roofline. */
 bool trace_add_work(struct trace_builder *builder, int64_t fixed_ns, uint64_t bytes, uint64_t bytes_per_context,
                     const struct work_term *terms, uint32_t term_count, uint32_t *work, struct error *err);
+
+/* The same for a work with any context_max; its first_term is not used: the terms are added->term_count in `terms`. */
+bool trace_add_capped_work(struct trace_builder *builder, const struct work *added, const struct work_term *terms,
+                           uint32_t *work, struct error *err);
 
 /* The part of total_ns that step i of n gets when its steps share it equally: the parts sum up to total_ns. */
 int64_t trace_share_ns(int64_t total_ns, uint32_t i, uint32_t n);
 
-/* Checks every id against the model, computes the sums, sets kv_bytes_per_token to the model's where tokens are
- * counted. An empty trace is STATUS_INPUT. On success the builder is spent. */
+/* Checks every id against the model, computes the sums, and where tokens are counted sets how the KV cache grows. An
+ * empty trace is STATUS_INPUT. On success the builder is spent. */
 bool trace_finish(struct trace_builder *builder, const struct model *model, struct error *err);
 void trace_abandon(struct trace_builder *builder); /* frees the builder and the trace, after a failure */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "workloads/kv.h"
 #include "workloads/trace.h"
 #include "workloads/trace_sums.h"
 
@@ -199,6 +200,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 static uint64_t work_hash(const struct work *work, const struct work_term *terms)
 {
     uint64_t hash = mix(mix(mix(work->term_count, (uint64_t)work->fixed_ns), work->bytes), work->bytes_per_context);
+    hash = mix(hash, work->context_max);
     for (uint32_t i = 0; i < work->term_count; i++)
         hash = mix(mix(mix(hash, terms[i].type), terms[i].flops), terms[i].flops_per_context);
     return hash;
@@ -208,7 +210,7 @@ static bool works_equal(const struct work *a, const struct work_term *a_terms, c
                         const struct work_term *b_terms)
 {
     if (a->fixed_ns != b->fixed_ns || a->bytes != b->bytes || a->bytes_per_context != b->bytes_per_context ||
-        a->term_count != b->term_count)
+        a->term_count != b->term_count || a->context_max != b->context_max)
         return false;
     for (uint32_t i = 0; i < a->term_count; i++)
         if (a_terms[i].type != b_terms[i].type || a_terms[i].flops != b_terms[i].flops ||
@@ -250,15 +252,26 @@ static bool grow_work_slots(struct trace_builder *builder, struct error *err)
 bool trace_add_work(struct trace_builder *builder, int64_t fixed_ns, uint64_t bytes, uint64_t bytes_per_context,
                     const struct work_term *terms, uint32_t term_count, uint32_t *work, struct error *err)
 {
+    const struct work added = {.fixed_ns = fixed_ns,
+                               .bytes = bytes,
+                               .bytes_per_context = bytes_per_context,
+                               .term_count = term_count,
+                               .context_max = UINT32_MAX};
+    return trace_add_capped_work(builder, &added, terms, work, err);
+}
+
+bool trace_add_capped_work(struct trace_builder *builder, const struct work *added, const struct work_term *terms,
+                           uint32_t *work, struct error *err)
+{
     struct trace *trace = builder->trace;
-    must(fixed_ns >= -1);
-    struct work added = {fixed_ns, bytes, bytes_per_context, trace->term_count, term_count};
+    const uint32_t term_count = added->term_count;
+    must(added->fixed_ns >= -1);
     if (trace->work_count >= builder->work_slot_count / 2 && !grow_work_slots(builder, err))
         return false;
     /* Never NULL: works without terms point to it too. */
     if (!GROW(builder, terms, terms_capacity, (size_t)trace->term_count + term_count + 1, err))
         return false;
-    const size_t slot = find_work(builder, &added, terms);
+    const size_t slot = find_work(builder, added, terms);
     if (builder->work_slots[slot] != 0) {
         *work = builder->work_slots[slot] - 1;
         return true;
@@ -267,9 +280,10 @@ bool trace_add_work(struct trace_builder *builder, int64_t fixed_ns, uint64_t by
         return fail(err, STATUS_INPUT, "more than %" PRIu32 " different steps", COUNT_MAX);
     if (!GROW(builder, works, works_capacity, (size_t)trace->work_count + 1, err))
         return false;
+    trace->works[trace->work_count] = *added;
+    trace->works[trace->work_count].first_term = trace->term_count;
     for (uint32_t i = 0; i < term_count; i++)
         trace->terms[trace->term_count++] = terms[i];
-    trace->works[trace->work_count] = added;
     *work = trace->work_count++;
     builder->work_slots[slot] = trace->work_count;
     return true;
@@ -295,7 +309,14 @@ bool trace_finish(struct trace_builder *builder, const struct model *model, stru
     if (!(builder->summed ? trace_fill_plain_sums(trace, model, builder->plain_bytes, err)
                           : trace_fill_sums(trace, model, err)))
         return false;
-    trace->kv_bytes_per_token = trace->counts_tokens ? model->kv_bytes_per_token : 0;
+    if (trace->counts_tokens) {
+        struct kv_growth growth;
+        if (!kv_growth(model, builder->kv_type, &growth, err))
+            return false;
+        trace->kv_bytes_per_token = growth.bytes;
+        trace->kv_window_bytes_per_token = growth.window_bytes;
+        trace->kv_window = growth.window;
+    }
     TRIM(builder, uses, uses_capacity, trace->use_count);
     TRIM(builder, step_work, work_steps_capacity, trace->step_count);
     TRIM(builder, works, works_capacity, trace->work_count);

@@ -128,12 +128,12 @@ bool walk_init(struct walk *walk, const struct model *model, struct error *err)
 
 struct pass walk_prefill(const struct workload_spec *spec)
 {
-    return (struct pass){PHASE_PREFILL, spec->prompt_tokens, spec->prompt_compute_ns};
+    return (struct pass){PHASE_PREFILL, spec->prompt_tokens, spec->prompt_compute_ns, spec};
 }
 
 struct pass walk_decode(const struct workload_spec *spec)
 {
-    return (struct pass){PHASE_DECODE, 1, spec->compute_per_token_ns};
+    return (struct pass){PHASE_DECODE, 1, spec->compute_per_token_ns, spec};
 }
 
 bool walk_open_segment(const struct walk *walk, const struct pass *pass, struct trace_builder *builder, uint32_t token,
@@ -144,7 +144,8 @@ bool walk_open_segment(const struct walk *walk, const struct pass *pass, struct 
                               .phase = pass->phase,
                               .context_first = context,
                               .context_growth = pass->tokens};
-    return work_activation_bytes(walk->model, pass->tokens, &segment.activation_bytes, err) &&
+    const uint64_t longest = context + (uint64_t)repeat * pass->tokens; /* both below 2^32: walk_check */
+    return work_activation_bytes(walk->model, pass->spec, pass->tokens, longest, &segment.activation_bytes, err) &&
            trace_add_segment(builder, &segment, err);
 }
 
@@ -154,15 +155,17 @@ bool walk_sum(const struct walk *walk, uint32_t i, const struct pass *pass, stru
     /* Of a prompt, only the last token's logits are wanted. */
     const uint64_t tokens = step->kind == WALK_HEAD ? 1 : pass->tokens;
     sum->bytes = sum->bytes_per_context = 0;
-    sum->term_count = 0;
+    sum->window = sum->term_count = 0;
     for (uint32_t j = step->first; j < step->first + step->count; j++)
         if (!(step->kind == WALK_EMBEDDING ? work_add_rows(sum, walk->model, walk->blocks[j], tokens, err)
                                            : work_add_block(sum, walk->model, walk->blocks[j], tokens, false, err)))
             return false;
     if (step->kind != WALK_LAYER)
         return true;
-    return pass->phase == PHASE_PREFILL ? work_add_attention_prefill(sum, walk->model, pass->tokens, err)
-                                        : work_add_attention_decode(sum, walk->model, err);
+    const uint32_t layer = (uint32_t)step->layer;
+    const enum kv_type type = pass->spec->kv_type;
+    return pass->phase == PHASE_PREFILL ? work_add_attention_prefill(sum, walk->model, layer, type, pass->tokens, err)
+                                        : work_add_attention_decode(sum, walk->model, layer, type, err);
 }
 
 bool walk_open_step(const struct walk *walk, uint32_t i, const struct pass *pass, const struct work_sum *sum,

@@ -31,6 +31,7 @@ struct pass {
     enum phase phase;
     uint32_t tokens;
     int64_t time_ns; /* of all its steps; -1: roofline */
+    const struct workload_spec *spec;
 };
 
 /* The passes of a prompt and of one more token. */

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 
 #include "base/units.h"
+#include "workloads/kv.h"
 
 /* The usual physical batch of llama.cpp (n_ubatch, include/llama.h): a longer prompt goes through in pieces. */
 enum { MICRO_BATCH = 512 };
@@ -80,54 +81,99 @@ static bool attention_flops(const struct shape *shape, uint64_t positions, uint6
     return multiply(4, (uint64_t)shape->heads * shape->head_size, flops) && multiply(*flops, positions, flops);
 }
 
-bool work_add_attention_decode(struct work_sum *sum, const struct model *model, struct error *err)
+/* The positions that a token of the layer sees at most; 0: all. */
+static uint32_t window_of(const struct model *model, uint32_t layer)
 {
-    const struct shape *shape = &model->shape;
-    uint64_t flops, bytes;
-    if (!work_has_shape(model))
-        return true;
-    /* c positions before it, and the token itself. */
-    if (!attention_flops(shape, 1, &flops) || !multiply(4, (uint64_t)shape->kv_heads * shape->head_size, &bytes) ||
-        !add(sum->bytes_per_context, bytes, &sum->bytes_per_context) || sum->bytes_per_context > INT64_MAX)
-        return too_large(err);
-    return add_flops(sum, TYPE_F16, flops, flops, err);
+    return kv_layer_is_windowed(&model->shape, layer) ? model->shape.window : 0;
 }
 
-bool work_add_attention_prefill(struct work_sum *sum, const struct model *model, uint32_t tokens, struct error *err)
+bool work_add_attention_decode(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
+                               struct error *err)
+{
+    const struct shape *shape = &model->shape;
+    uint64_t flops;
+    if (!work_has_shape(model))
+        return true;
+    must(sum->window == 0 && sum->bytes_per_context == 0);
+    sum->window = window_of(model, layer);
+    sum->bytes_per_context = kv_layer_bytes(shape, kv_type);
+    /* c positions before it, and the token itself. */
+    if (!attention_flops(shape, 1, &flops))
+        return too_large(err);
+    return add_flops(sum, kv_tensor_type(kv_type), flops, flops, err);
+}
+
+/* 1 + 2 + ... + n. */
+static uint64_t triangle(uint64_t n)
+{
+    return n % 2 == 0 ? n / 2 * (n + 1) : n * ((n + 1) / 2);
+}
+
+bool work_add_attention_prefill(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
+                                uint32_t tokens, struct error *err)
 {
     uint64_t flops;
     if (!work_has_shape(model))
         return true;
-    /* Token i of P sees i + 1 positions: P * (P + 1) / 2 in all. */
-    const uint64_t positions = tokens % 2 == 0 ? (uint64_t)(tokens / 2) * ((uint64_t)tokens + 1)
-                                               : (uint64_t)tokens * (((uint64_t)tokens + 1) / 2);
-    return attention_flops(&model->shape, positions, &flops) ? add_flops(sum, TYPE_F16, flops, 0, err) : too_large(err);
+    /* Token i of P sees min(i + 1, window) positions. */
+    const uint64_t window = window_of(model, layer);
+    const uint64_t growing = window != 0 && window < tokens ? window : tokens;
+    const uint64_t positions = triangle(growing) + (tokens - growing) * window; /* at most triangle(tokens) */
+    return attention_flops(&model->shape, positions, &flops) ? add_flops(sum, kv_tensor_type(kv_type), flops, 0, err)
+                                                             : too_large(err);
 }
 
 bool work_store(const struct work_sum *sum, struct trace_builder *builder, uint32_t *work, struct error *err)
 {
-    return trace_add_work(builder, -1, sum->bytes, sum->bytes_per_context, sum->terms, sum->term_count, work, err);
+    const struct work added = {.fixed_ns = -1,
+                               .bytes = sum->bytes,
+                               .bytes_per_context = sum->bytes_per_context,
+                               .term_count = sum->term_count,
+                               .context_max = sum->window != 0 ? sum->window - 1 : UINT32_MAX};
+    return trace_add_capped_work(builder, &added, sum->terms, work, err);
 }
 
-/* An estimate: with B tokens at once, in f32, the residual stream and its normed copy (2 * width), the widest of what a
- * layer keeps beside them (gate and up of the FFN, or Q, K and V), and the logits of one token. Runtimes reuse buffers
- * from layer to layer, so layers do not add up. */
-bool work_activation_bytes(const struct model *model, uint32_t tokens, uint64_t *bytes, struct error *err)
+/* The most that a token has of any one thing in f32 numbers beside the residual stream and its normed copy: gate and up
+ * of the FFN; queries, keys and values; or, where attention is no single operation, queries, a score for each head and
+ * position, and the mask. */
+static bool widest_of_layer(const struct shape *shape, bool flash_attention, uint64_t positions, uint64_t *numbers)
+{
+    uint64_t ffn = shape->ffn, attention;
+    if (shape->experts != 0 &&
+        (!multiply(shape->experts_used, shape->expert_ffn, &ffn) || !add(ffn, shape->shared_ffn, &ffn)))
+        return false;
+    if (!multiply((uint64_t)shape->heads + 2 * (uint64_t)shape->kv_heads, shape->head_size, &attention) ||
+        !multiply(2, ffn, numbers))
+        return false;
+    *numbers = *numbers > attention ? *numbers : attention;
+    if (flash_attention)
+        return true;
+    if (!multiply(shape->heads, positions + shape->head_size, &attention) || !add(attention, positions, &attention))
+        return false;
+    *numbers = *numbers > attention ? *numbers : attention;
+    return true;
+}
+
+/* An estimate, for B tokens at once, in f32: the residual stream and its normed copy (2 * width), the widest of what a
+ * layer keeps beside them, and the logits of one token. Runtimes free a buffer as soon as no later operation reads it
+ * (llama.cpp: ggml/src/ggml-alloc.c, ggml_gallocr_free_node), so layers do not add up. What there is beside an
+ * attention in parts: src/llama-graph.cpp, build_attn_mha: kq and kq_mask, which ggml keeps in f32; its soft_max works
+ * in place (ggml-alloc.c, ggml_op_can_inplace). */
+bool work_activation_bytes(const struct model *model, const struct workload_spec *spec, uint32_t tokens,
+                           uint64_t context, uint64_t *bytes, struct error *err)
 {
     const struct shape *shape = &model->shape;
-    const uint64_t batch = tokens < MICRO_BATCH ? tokens : MICRO_BATCH;
-    uint64_t ffn = shape->ffn, heads, wide;
+    const uint64_t most = spec->batch != 0 ? spec->batch : MICRO_BATCH;
+    const uint64_t batch = tokens < most ? tokens : most;
+    uint64_t positions = context, numbers;
     *bytes = 0;
     if (!work_has_shape(model))
         return true;
-    if (shape->experts != 0 &&
-        (!multiply(shape->experts_used, shape->expert_ffn, &ffn) || !add(ffn, shape->shared_ffn, &ffn)))
-        return too_large(err);
-    if (!multiply((uint64_t)shape->heads + 2 * (uint64_t)shape->kv_heads, shape->head_size, &heads) ||
-        !multiply(2, ffn, &wide))
-        return too_large(err);
-    wide = wide > heads ? wide : heads;
-    if (!add(wide, 2 * (uint64_t)shape->width, &wide) || !multiply(wide, 4 * batch, bytes) ||
+    /* The batch's first token sees window - 1 positions before it. */
+    if (kv_window_layers(shape) == shape->layers && positions > shape->window - UINT64_C(1) + batch)
+        positions = shape->window - UINT64_C(1) + batch;
+    if (!widest_of_layer(shape, spec->flash_attention, positions, &numbers) ||
+        !add(numbers, 2 * (uint64_t)shape->width, &numbers) || !multiply(numbers, 4 * batch, bytes) ||
         !add(*bytes, 4 * (uint64_t)shape->vocab, bytes) || *bytes > INT64_MAX)
         return too_large(err);
     return true;
@@ -140,7 +186,7 @@ static bool sum_uses(struct work_sum *sum, const struct trace *trace, uint32_t s
 {
     const uint32_t begin = trace_step_begin(trace, step);
     sum->bytes = sum->bytes_per_context = 0;
-    sum->term_count = 0;
+    sum->window = sum->term_count = 0;
     for (uint32_t u = begin; u < end; u++) {
         const block_id b = trace->uses[u] & USE_BLOCK;
         must(b < model->block_count); /* readers hand out ids of the model only */

@@ -3,11 +3,12 @@
 #ifndef POCKETLOAD_WORKLOADS_WORK_H
 #define POCKETLOAD_WORKLOADS_WORK_H
 
-#include "workloads/trace.h"
+#include "workloads/workload.h"
 
 /* The work of one step while its blocks are added. An empty sum is all zeros. */
 struct work_sum {
     uint64_t bytes, bytes_per_context;
+    uint32_t window; /* positions that its attention sees at most; 0: all */
     uint32_t term_count;
     struct work_term terms[TENSOR_TYPES_MAX];
 };
@@ -23,15 +24,21 @@ bool work_add_block(struct work_sum *sum, const struct model *model, block_id b,
 /* The look-up of `tokens` tokens in an embedding: a row each. */
 bool work_add_rows(struct work_sum *sum, const struct model *model, block_id b, uint64_t tokens, struct error *err);
 
-/* One layer's attention: of one token in decode, of a prompt in prefill. Nothing for a model without a shape. */
-bool work_add_attention_decode(struct work_sum *sum, const struct model *model, struct error *err);
-bool work_add_attention_prefill(struct work_sum *sum, const struct model *model, uint32_t tokens, struct error *err);
+/* The attention of one layer, at most one in a sum: of one token in decode, of a prompt in prefill. Nothing for a model
+ * without a shape. */
+bool work_add_attention_decode(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
+                               struct error *err);
+bool work_add_attention_prefill(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
+                                uint32_t tokens, struct error *err);
 
 /* Adds the sum to a trace. */
 bool work_store(const struct work_sum *sum, struct trace_builder *builder, uint32_t *work, struct error *err);
 
-/* The activations of a pass over `tokens` tokens, an estimate: see work.c. 0 for a model without a shape. */
-bool work_activation_bytes(const struct model *model, uint32_t tokens, uint64_t *bytes, struct error *err);
+/* The activations of a pass over `tokens` tokens at a context of at most `context` tokens, its own included: an
+ * estimate, see work.c. Of the spec batch and flash_attention count. 0 for a model without a shape. STATUS_INPUT for
+ * over 2^63 bytes. */
+bool work_activation_bytes(const struct model *model, const struct workload_spec *spec, uint32_t tokens,
+                           uint64_t context, uint64_t *bytes, struct error *err);
 
 /* Gives every step of a trace that was read from a file its work: step_ns[step] where step_ns is given and not
  * negative; else its share of prompt_ns (steps of prefill) or token_ns (steps of decode) where these are not negative;

@@ -28,9 +28,13 @@ static bool finish_reading(struct reading *reading, struct error *err)
             err, STATUS_USAGE,
             "compute_per_token and prompt_compute need a trace that marks tokens, and %s does not: expected roofline",
             place);
-    for (uint32_t s = 0; s < trace->segment_count && trace->counts_tokens; s++)
-        if (!work_activation_bytes(model, trace->segments[s].context_growth, &trace->segments[s].activation_bytes, err))
+    for (uint32_t s = 0; s < trace->segment_count && trace->counts_tokens; s++) {
+        struct segment *segment = &trace->segments[s];
+        const uint64_t longest = segment->context_first + (uint64_t)segment->repeat * segment->context_growth;
+        if (!work_activation_bytes(model, spec, segment->context_growth, longest, &segment->activation_bytes, err))
             return fail_in(err, "%s", place);
+    }
+    reading->builder->kv_type = spec->kv_type;
     const struct step_times times = {.step_ns = reading->step_ns,
                                      .prompt_ns = spec->prompt_compute_ns,
                                      .token_ns = spec->compute_per_token_ns,
@@ -112,6 +116,7 @@ bool trace_read_alone(const char *path, const char *format, struct trace *trace,
                                        .trace = path,
                                        .compute_per_token_ns = -1,
                                        .prompt_compute_ns = -1,
+                                       .flash_attention = true,
                                        .foresee = FORESEE_AUTO};
     struct reader_input input = {.sparse_ids = true, .spec = &spec};
     bool has_own_model;

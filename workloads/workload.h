@@ -26,11 +26,9 @@ struct workload_spec {
     int64_t compute_per_token_ns; /* -1: roofline; else the measured time of one decode pass, shared by its steps */
     int64_t prompt_compute_ns;    /* -1: roofline; else that of the whole prompt */
     enum foresee foresee;         /* auto: everything but experts */
-    uint32_t batch;               /* prompt tokens that one pass computes at once at most: 512 */
-    uint32_t window;              /* tokens that a windowed layer keeps in its KV cache; 0: all */
-    uint32_t window_layers;       /* layers that are windowed; UINT32_MAX: all of them */
-    uint32_t kv_bits_ppm;         /* bytes a KV element takes, in ppm: 2000000 for f16 */
-    bool flash_attention;         /* else a step's scores, heads x batch x context, are kept as activations */
+    uint32_t batch;               /* tokens of a prompt whose activations are held at once, at most; 0: 512 */
+    enum kv_type kv_type;         /* of the KV cache's elements */
+    bool flash_attention;         /* else the scores of a layer, heads x batch x context, are activations too */
 };
 
 /* The flag of a use of such a block: USE_UNSEEN where a runtime cannot foresee it. */

@@ -92,6 +92,14 @@ static void spend(struct naive_twin *twin, enum naive_spending on, int64_t durat
         pass_to(twin, until);
 }
 
+static uint64_t kv_bytes(const struct trace *trace, uint64_t tokens)
+{
+    uint64_t bytes = 0;
+    for (uint64_t token = 1; token <= tokens; token++)
+        bytes += trace->kv_bytes_per_token + (token <= trace->kv_window ? trace->kv_window_bytes_per_token : 0);
+    return bytes;
+}
+
 /* ---- A step ---- */
 
 static int64_t compute_ns(const struct naive_twin *twin, uint32_t step, uint64_t context)
@@ -103,6 +111,8 @@ static int64_t compute_ns(const struct naive_twin *twin, uint32_t step, uint64_t
     const struct work *work = &trace->works[trace->step_work ? trace->step_work[step] : 0];
     if (work->fixed_ns >= 0)
         return work->fixed_ns;
+    if (context > work->context_max)
+        context = work->context_max;
     wide tick = (wide)1000000000 << 20, flops = 0;
     for (uint32_t i = 0; i < work->term_count; i++) {
         const struct work_term *term = &trace->terms[work->first_term + i];
@@ -351,7 +361,7 @@ static void run_token(struct naive_twin *twin, const struct segment *segment, ui
     if (repetition == 0)
         naive_memory(twin, MEMORY_ACTIVATION, segment->activation_bytes);
     if (!twin->over)
-        naive_memory(twin, MEMORY_KV, twin->spec->trace->kv_bytes_per_token * (context + segment->context_growth));
+        naive_memory(twin, MEMORY_KV, kv_bytes(twin->spec->trace, context + segment->context_growth));
     for (uint32_t i = 0; i < segment->step_count && !twin->over; i++) {
         run_step(twin, segment->first_step + i, context, &token);
         twin->flat_at++;

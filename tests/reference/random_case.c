@@ -65,11 +65,15 @@ static void add_works(struct random_case *c, struct trace_builder *builder, stru
             terms[t].flops_per_context = rng_below(rng, 20000);
         }
         int64_t fixed = chance(rng, 50) ? (int64_t)rng_below(rng, chance(rng, 20) ? 5 : 3000000) : -1;
-        uint64_t bytes = fixed >= 0 ? 0 : rng_below(rng, 1000000);
-        uint64_t bytes_per_context = fixed >= 0 ? 0 : rng_below(rng, 20000);
-        demand_success(trace_add_work(builder, fixed, bytes, bytes_per_context, fixed >= 0 ? NULL : terms,
-                                      fixed >= 0 ? 0 : term_count, &index, &err),
-                       c, &err);
+        struct work work = {.fixed_ns = fixed, .context_max = UINT32_MAX};
+        if (fixed < 0) {
+            work.bytes = rng_below(rng, 1000000);
+            work.bytes_per_context = rng_below(rng, 20000);
+            work.term_count = term_count;
+            if (chance(rng, 40))
+                work.context_max = (uint32_t)rng_below(rng, 50);
+        }
+        demand_success(trace_add_capped_work(builder, &work, terms, &index, &err), c, &err);
     }
 }
 
@@ -94,7 +98,6 @@ static void make_trace(struct random_case *c, struct rng *rng)
     demand_success(trace_start(&builder, &c->trace, "random", &err), c, &err);
     bool counts = chance(rng, 85);
     c->trace.counts_tokens = counts;
-    c->trace.kv_bytes_per_token = chance(rng, 60) ? rng_below(rng, 3000) : 0;
     add_works(c, &builder, rng, chance(rng, 80) ? (uint32_t)between(rng, 1, 4) : 0);
     uint32_t widest = chance(rng, 40) ? 1 : (uint32_t)between(rng, 1, 6), token = 0;
     uint32_t segments = counts ? (uint32_t)between(rng, 1, 5) : 1;
@@ -115,6 +118,12 @@ static void make_trace(struct random_case *c, struct rng *rng)
         token += idle_only ? 0 : segment.repeat;
     }
     demand_success(trace_finish(&builder, &c->model, &err), c, &err);
+    /* Whatever the model: its list of blocks has no KV cache. */
+    c->trace.kv_bytes_per_token = chance(rng, 60) ? rng_below(rng, 3000) : 0;
+    if (chance(rng, 30)) {
+        c->trace.kv_window = (uint32_t)between(rng, 1, 40);
+        c->trace.kv_window_bytes_per_token = rng_below(rng, 3000);
+    }
 }
 
 static void make_device(struct random_case *c, struct rng *rng)
@@ -170,8 +179,8 @@ static void make_loader(struct random_case *c, struct rng *rng)
     if (chance(rng, 25)) {
         c->spec.device.pressure.rule = KILL_THRESHOLD;
         c->spec.device.pressure.threshold_bytes = chance(rng, 10)
-                                                  ? between(rng, 1, c->spec.device.runtime_bytes + 1)
-                                                  : c->spec.device.runtime_bytes + 1 + rng_below(rng, all + 300000);
+                                                      ? between(rng, 1, c->spec.device.runtime_bytes + 1)
+                                                      : c->spec.device.runtime_bytes + 1 + rng_below(rng, all + 300000);
     } else {
         c->spec.device.pressure.threshold_bytes = 1 << 30;
     }
@@ -319,7 +328,8 @@ void random_case_print(const struct random_case *c, FILE *file)
             "# flash: setup %lld, stream %llu, max %llu, queue %u, command %llu, hot after %lld; kill above %llu\n",
             (long long)flash->setup_ns, (unsigned long long)flash->stream_bps, (unsigned long long)flash->max_bps,
             flash->queue_depth, (unsigned long long)flash->command_bytes, (long long)flash->hot_after_ns,
-            c->spec.device.pressure.rule == KILL_THRESHOLD ? (unsigned long long)c->spec.device.pressure.threshold_bytes : 0);
+            c->spec.device.pressure.rule == KILL_THRESHOLD ? (unsigned long long)c->spec.device.pressure.threshold_bytes
+                                                           : 0);
     for (block_id b = 0; b < c->model.block_count; b++)
         fprintf(file, "# block %u: %llu bytes in %u extents\n", b, (unsigned long long)c->model.blocks[b].bytes,
                 c->model.blocks[b].extent_count);

@@ -24,7 +24,10 @@ struct made_up {
     struct token_numbers tokens[MADE_TOKENS];
     struct sample_numbers samples[MADE_SAMPLES];
     struct block_numbers blocks[MADE_BLOCKS];
+    struct app_kill kills[2];
 };
+
+static const struct app_spec made_up_apps[] = {{.name = "mail", .adj = 900}, {.name = "camera", .adj = 0}};
 
 /* Ends the test with a message (cmocka's own needs its macro `fail`, a name that base/error.h has). */
 #define flunk(...)                                                                                                     \
@@ -42,6 +45,31 @@ struct made_up {
     } while (0)
 
 #define MADE_MIB ((uint64_t)1 << 20)
+
+/* Numbers that no other follows from, all different. */
+static inline void make_up_memory(struct made_up *run)
+{
+    struct run_numbers *n = &run->result.numbers;
+    run->kills[0] = (struct app_kill){.time_ns = 1200000000, .app = 0, .bytes = 200 * MADE_MIB, .rule = "lmkd"};
+    run->kills[1] = (struct app_kill){.time_ns = 2500000000, .app = 1, .bytes = 900 * MADE_MIB, .rule = "oom"};
+    run->result.kills = run->kills;
+    run->result.kill_count = 2;
+    n->apps_killed = 2;
+    strcpy(n->kills, "mail(900) at 1.200 s by lmkd; camera(0) at 2.500 s by oom");
+    n->peak_resident_bytes = 1 * MADE_MIB;
+    n->peak_footprint_bytes = 2 * MADE_MIB;
+    n->peak_file_bytes = 3 * MADE_MIB;
+    n->peak_page_table_bytes = 4 * MADE_MIB;
+    n->peak_zram_bytes = 5 * MADE_MIB;
+    n->bytes_swapped_out = 6 * MADE_MIB;
+    n->bytes_swapped_in = 7 * MADE_MIB;
+    n->alloc_failures = 8;
+    n->alloc_compactions = 9;
+    n->alloc_moved_bytes = 10;
+    n->internal_fragmentation_bytes = 11;
+    n->external_fragmentation_bytes = 12;
+    n->largest_hole_bytes = 13;
+}
 
 /* The more of the budget a policy uses well, the more it hits; the rest of the numbers follow from its misses. */
 static inline void make_up(struct made_up *run, unsigned number, const char *policy, uint64_t budget_bytes,
@@ -64,7 +92,11 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
                                                 .accesses = MADE_BLOCKS,
                                                 .hits = MADE_BLOCKS - misses,
                                                 .bytes_accessed = MADE_BLOCKS * block,
-                                                .bytes_read = misses * block};
+                                                .bytes_read = misses * block,
+                                                .major_faults = misses,
+                                                .minor_faults = 2 * misses,
+                                                .refaults = 3 * misses,
+                                                .bytes_readahead_wasted = 4096 * misses};
         n->tokens++;
         n->accesses += MADE_BLOCKS;
         n->hits += MADE_BLOCKS - misses;
@@ -72,6 +104,10 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
         n->bytes_accessed += MADE_BLOCKS * block;
         n->bytes_hit += (MADE_BLOCKS - misses) * block;
         n->bytes_read += misses * block;
+        n->major_faults += misses;
+        n->minor_faults += 2 * misses;
+        n->refaults += 3 * misses;
+        n->bytes_readahead_wasted += 4096 * misses;
         n->compute_ns += compute;
         n->stall_ns += stall;
         now += compute + stall;
@@ -96,7 +132,11 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
             .class_bytes = {full ? n->peak_weights_bytes : n->peak_weights_bytes / MADE_SAMPLES * 20 * i,
                             n->peak_kv_bytes * (i + MADE_SAMPLES) / (2 * MADE_SAMPLES),
                             i < MADE_SAMPLES / 12 ? n->peak_activation_bytes : 4 * MADE_MIB, 180 * MADE_MIB,
-                            (i == 7 ? 33 : 0) * MADE_MIB, 1500 * MADE_MIB, 900 * MADE_MIB},
+                            (i == 7 ? 33 : 0) * MADE_MIB, 11 * MADE_MIB, 12 * MADE_MIB, 1500 * MADE_MIB, 900 * MADE_MIB,
+                            13 * MADE_MIB},
+            .swap_used_bytes = 14 * MADE_MIB,
+            .internal_fragmentation_bytes = 15 * MADE_MIB,
+            .largest_hole_bytes = 16 * MADE_MIB,
             .in_flight_bytes = full && i % 3 == 0 ? 0 : block,
             .free_bytes = 3000 * MADE_MIB,
             .flash_bytes = n->bytes_read / (MADE_SAMPLES - 1) * i};
@@ -105,6 +145,7 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
         run->blocks[i] =
             (struct block_numbers){n->accesses / MADE_BLOCKS, n->hits / MADE_BLOCKS, n->misses / MADE_BLOCKS,
                                    n->misses / MADE_BLOCKS - 1, n->bytes_read / MADE_BLOCKS};
+    make_up_memory(run);
     run->result.tokens = run->tokens;
     run->result.token_count = MADE_TOKENS;
     run->result.samples = run->samples;
@@ -123,6 +164,7 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
                                       .prefetch = "none",
                                       .admit = "none",
                                       .note = "",
+                                      .kills = run->result.numbers.kills,
                                       .budget_bytes = budget_bytes,
                                       .seed = 1,
                                       .numbers = *n};
@@ -136,6 +178,9 @@ static inline const char *made_up_block(const void *model, uint32_t block)
     return block < MADE_BLOCKS ? names + block % 9 * 8 : NULL;
 }
 
+static const struct store_names made_up_names = {
+    .block_name = made_up_block, .apps = made_up_apps, .app_count = sizeof made_up_apps / sizeof *made_up_apps};
+
 /* The effective config as the program writes it, as far as this folder looks into it. */
 static inline bool put_configured(struct store *store, const struct made_up *run, const char *device_keys,
                                   struct error *err)
@@ -146,12 +191,12 @@ static inline bool put_configured(struct store *store, const struct made_up *run
              "\"loader\":{\"mode\":\"chunked\",\"budget\":%llu,\"lanes\":4},\"policy\":{\"name\":\"%s\"}}",
              run->record.experiment, (unsigned long long)run->record.seed, run->record.device, device_keys,
              (unsigned long long)run->record.budget_bytes, run->record.policy);
-    return store_put(store, &run->record, &run->result, config, made_up_block, NULL, err);
+    return store_put(store, &run->record, &run->result, config, &made_up_names, err);
 }
 
 static inline bool put_made_up(struct store *store, const struct made_up *run, struct error *err)
 {
-    return store_put(store, &run->record, &run->result, "{\"made\":\"up\"}", made_up_block, NULL, err);
+    return store_put(store, &run->record, &run->result, "{\"made\":\"up\"}", &made_up_names, err);
 }
 
 /* A folder of its own for each test; removed with what is in it (no folders within). */

@@ -238,12 +238,49 @@ static void the_ranking_names_the_best(void **state)
     free(text);
 }
 
+static void memory_in_words(void **state)
+{
+    (void)state;
+    static struct made_up runs[2];
+    make_up(&runs[0], 0, "none", 0, 30);
+    make_up(&runs[1], 1, "blocks(a)", 0, 30);
+    struct run_record list[2] = {runs[0].record, runs[1].record};
+    list[0].numbers.major_faults = 12;
+    list[0].numbers.minor_faults = 34;
+    list[0].numbers.refaults = 5;
+    list[0].numbers.bytes_read = 256 * MADE_MIB;
+    list[0].numbers.bytes_readahead_wasted = 2 * MADE_MIB;
+    list[0].numbers.peak_resident_bytes = 200 * MADE_MIB;
+    list[0].numbers.peak_file_bytes = 180 * MADE_MIB;
+    list[0].numbers.peak_footprint_bytes = 20 * MADE_MIB;
+    list[1].numbers.peak_file_bytes = 0;
+    list[1].numbers.apps_killed = 1;
+    list[1].kills = "mail(900) at 1.200 s by lmkd";
+    char *text = rank(list, 1, false);
+    assert_non_null(strstr(text,
+                           "\n12 major and 34 minor faults, 5 pages came back; 256 MiB read, 2.00 MiB of it in vain; "
+                           "peaks: 200 MiB resident, 180 MiB of it the file, 20.0 MiB footprint\n"));
+    assert_non_null(strstr(text, "\n2 apps were killed: mail(900) at 1.200 s by lmkd; camera(0) at 2.500 s by oom\n"));
+    free(text);
+    text = rank(list, 2, false);
+    assert_non_null(strstr(text, "\nnone: 12 major and 34 minor faults, "));
+    assert_non_null(strstr(text, "\nblocks(a): 1 app was killed: mail(900) at 1.200 s by lmkd\n"));
+    assert_null(strstr(text, "blocks(a): 12"));
+    free(text);
+    list[1].numbers.apps_killed = 0;
+    text = rank(list + 1, 1, false);
+    assert_null(strstr(text, "killed"));
+    assert_null(strstr(text, "faults"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(machine_formats),         cmocka_unit_test(a_table_for_people),
         cmocka_unit_test(json_of_a_run),           cmocka_unit_test(cells),
         cmocka_unit_test(a_full_disk_is_an_error), cmocka_unit_test(the_ranking_names_the_best),
+        cmocka_unit_test(memory_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

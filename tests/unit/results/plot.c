@@ -112,7 +112,12 @@ static void five_figures_with_their_data_and_scripts(void **state)
         "budget_bytes,\"fifo\",\"lru\",\"pinned-lru\",\"prefetch-next\",\"killed: fifo\",\"killed: lru\",\"killed: "
         "pinned-lru\",\"killed: prefetch-next\",title,subtitle\n536870912,");
     contains(*state, "peak_memory", ".svg", "1.50 GiB");
-    contains(*state, "memory_over_time", ".svg", "weights reserved, not yet there");
+    contains(*state, "memory_over_time", ".svg", "weights being read");
+    contains(*state, "memory_over_time", ".svg", "<text>mapped file</text>");
+    contains(*state, "memory_over_time", ".svg", "<text>zram, of all apps</text>");
+    contains(*state, "memory_over_time", ".csv", ",12582912,11534336,13631488,"); /* page tables, file, zram */
+    contains(*state, "peak_memory", ".svg", "<text>mapped file</text>");
+    contains(*state, "peak_memory", ".csv", ",7340032,"); /* file and page tables */
     contains(*state, "memory_over_time", ".svg", "prefetch-next \xC2\xB7 budget 2.00 GiB");
     contains(*state, "memory_over_time", ".svg", "memory (GiB)");
     contains(*state, "peak_memory", ".csv", ",34603008,"); /* streamed, at one sample only */
@@ -156,11 +161,18 @@ static void one_run_and_one_budget(void **state)
     static struct made_up run;
     good(store_open(test_path(*state, "runs.db", path), &store, &err), &err);
     make_up(&run, 1, "lru", 512 * MADE_MIB, 0);
+    for (unsigned i = 0; i < MADE_SAMPLES; i++)
+        run.samples[i].class_bytes[MEMORY_FILE] = run.samples[i].class_bytes[MEMORY_ZRAM] = 0;
     good(put_made_up(store, &run, &err), &err);
     unsigned made = 0;
     struct plot_spec spec = {.folder = test_path(*state, "figures", folder), .run_key = run.key};
     good(plot_all(store, &spec, count_made, &made, &err), &err);
     assert_int_equal(made, 10);
+    char *script = read_figure(*state, "memory_over_time", ".gp");
+    assert_null(strstr(script, "mapped file"));
+    assert_null(strstr(script, "zram"));
+    assert_non_null(strstr(script, "page tables"));
+    free(script);
 
     /* Killed before its first token: nothing to say about hits, stalls, tokens or time; older figures go. */
     run.record.numbers.outcome = OUTCOME_KILLED;

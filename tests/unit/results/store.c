@@ -77,6 +77,20 @@ static void what_goes_in_comes_out(void **state)
     assert_int_equal(query(store, "SELECT sum(bytes_read) FROM token"), run.record.numbers.bytes_read);
     assert_int_equal(query(store, "SELECT max(weights_bytes) FROM sample"), run.record.numbers.peak_weights_bytes);
     assert_int_equal(query(store, "SELECT count(*) FROM block WHERE name = 'layer03'"), 4);
+    assert_int_equal(query(store, "SELECT sum(refaults) = 3 * sum(major_faults) AND sum(minor_faults) = 2 * "
+                                  "sum(major_faults) AND sum(bytes_readahead_wasted) = 4096 * sum(major_faults) AND "
+                                  "sum(major_faults) > 0 FROM token"),
+                     1);
+    assert_int_equal(query(store,
+                           "SELECT count(*) FROM sample WHERE file_bytes >> 20 = 11 AND page_tables_bytes >> 20 "
+                           "= 12 AND os_bytes >> 20 = 1500 AND zram_bytes >> 20 = 13 AND swap_used_bytes >> 20 = "
+                           "14 AND internal_fragmentation_bytes >> 20 = 15 AND largest_hole_bytes >> 20 = 16"),
+                     MADE_SAMPLES);
+    assert_int_equal(query(store,
+                           "SELECT count(*) FROM app_kills WHERE experiment = 'made-up' AND (n, time_ns, app, adj,"
+                           " bytes >> 20, rule) IN (VALUES (1, 1200000000, 'mail', 900, 200, 'lmkd'), "
+                           "(2, 2500000000, 'camera', 0, 900, 'oom'))"),
+                     2);
     assert_int_equal(query(store, "SELECT count(*) FROM runs JOIN ranking USING (run_key) WHERE place = 1"), 1);
     assert_int_equal(query(store, "SELECT count(*) FROM tokens JOIN samples USING (run_key)"),
                      MADE_TOKENS * MADE_SAMPLES);
@@ -161,7 +175,7 @@ static void schema_has_the_columns_of_the_table(void **state)
     }
     assert_int_equal(query(store, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
                                   "AND name NOT LIKE 'sqlite%' AND strict"),
-                     5);
+                     6);
     ok(store_close(store, &err));
 }
 
@@ -197,11 +211,13 @@ static void a_run_stored_again_is_replaced_in_its_place(void **state)
     }
     runs[0].result.token_count = 10;
     runs[0].record.policy = "fifo";
+    runs[0].result.kill_count = 1;
     ok(put_made_up(store, &runs[0], &err));
     assert_int_equal(query(store, "SELECT count(*) FROM run"), 3);
     assert_int_equal(query(store, "SELECT count(*) FROM run WHERE policy = 'fifo'"), 1);
     assert_int_equal(query(store, "SELECT count(*) FROM token"), 2 * MADE_TOKENS + 10);
     assert_int_equal(query(store, "SELECT count(*) FROM sample"), 3 * MADE_SAMPLES);
+    assert_int_equal(query(store, "SELECT count(*) FROM app_kill"), 2 * 2 + 1);
     struct seen seen = {.count = 0};
     ok(store_each(store, "made-up", note, &seen, &err));
     assert_int_equal(seen.count, 2);
@@ -265,7 +281,7 @@ static void a_run_that_contradicts_itself_is_refused_whole(void **state)
     assert_false(put_made_up(store, &run, &err));
     assert_int_equal(query(store, "SELECT count(*) FROM run"), 0);
     run.tokens[7].token = 7;
-    assert_false(store_put(store, &run.record, &run.result, "{no json", made_up_block, NULL, &err));
+    assert_false(store_put(store, &run.record, &run.result, "{no json", &made_up_names, &err));
     assert_non_null(strstr(err.text, "malformed JSON"));
     run.samples[9].time_ns = run.samples[8].time_ns; /* the later one of two samples of one moment stays */
     ok(put_made_up(store, &run, &err));
@@ -294,7 +310,7 @@ static void a_failed_run_is_stored_but_not_done(void **state)
                                               .tpot_p99_ns = -1};
     record_finish(&run.record);
     ok(store_open(test_path(*state, "runs.db", path), &store, &err));
-    ok(store_put(store, &run.record, NULL, "{}", made_up_block, NULL, &err));
+    ok(store_put(store, &run.record, NULL, "{}", &made_up_names, &err));
     ok(store_has(store, run.key, &known, &err));
     assert_false(known);
     ok(store_get(store, run.key, &arena, &read, &err));

@@ -8,7 +8,8 @@ static struct workload_spec dense(uint32_t prompt, uint32_t output)
                                   .prompt_tokens = prompt,
                                   .output_tokens = output,
                                   .compute_per_token_ns = -1,
-                                  .prompt_compute_ns = -1};
+                                  .prompt_compute_ns = -1,
+                                  .flash_attention = true};
 }
 
 static void compile(const struct workload_spec *spec, const struct model *model, struct trace *trace)

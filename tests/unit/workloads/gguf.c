@@ -234,12 +234,76 @@ static void test_no_file(void **state)
     assert_non_null(strstr(err.text, path));
 }
 
+enum { PATTERN_NONE = -1, PATTERN_MARKS = -2 };
+
+/* A file of that architecture with 12 layers; window 0: no key; pattern: a period, or what the enum says, with
+ * `marked` of 12 layers true. */
+static struct shape windows(const char *architecture, uint32_t window, int pattern, uint32_t marked)
+{
+    struct file file = {.version = 3};
+    struct bytes bytes;
+    struct model model;
+    struct error err;
+    char name[96];
+    key_string(&file, "general.architecture", architecture);
+    snprintf(name, sizeof name, "%s.block_count", architecture);
+    key_u32(&file, name, 12);
+    snprintf(name, sizeof name, "%s.attention.sliding_window", architecture);
+    if (window != 0)
+        key_u32(&file, name, window);
+    snprintf(name, sizeof name, "%s.attention.sliding_window_pattern", architecture);
+    if (pattern >= 0)
+        key_u32(&file, name, (uint32_t)pattern);
+    if (pattern == PATTERN_MARKS) {
+        key_array(&file, name, BOOL, 12);
+        for (uint32_t i = 0; i < 12; i++)
+            put(&file.keys, i < marked, 1);
+    }
+    tensor(&file, "blk.0.attn_q.weight", F32, 32, 0, 0, 128);
+    assemble(&file, 32, &bytes);
+    assert_true(load(bytes.data, bytes.size, &model, &err));
+    const struct shape shape = model.shape;
+    model_free(&model);
+    return shape;
+}
+
+static void windows_are(const struct shape *shape, uint32_t window, uint32_t layers)
+{
+    assert_int_equal(shape->window, window);
+    assert_int_equal(shape->window_layers, layers);
+}
+
+/* src/llama-model.cpp of llama.cpp: what each architecture makes of sliding_window, and of its pattern. */
+static void test_windows(void **state)
+{
+    (void)state;
+    struct shape shape = windows("gemma2", 0, PATTERN_NONE, 0);
+    windows_are(&shape, 4096, 6);
+    shape = windows("gemma3", 512, PATTERN_NONE, 0);
+    windows_are(&shape, 512, 10);
+    shape = windows("gemma3", 0, PATTERN_NONE, 0); /* some have none */
+    windows_are(&shape, 0, 0);
+    shape = windows("gpt-oss", 128, PATTERN_NONE, 0);
+    windows_are(&shape, 128, 6);
+    shape = windows("cohere2", 64, 3, 0); /* the file knows better */
+    windows_are(&shape, 64, 8);
+    shape = windows("phi3", 2047, PATTERN_NONE, 0); /* not used there */
+    windows_are(&shape, 0, 0);
+    shape = windows("exaone4", 4096, PATTERN_MARKS, 9);
+    windows_are(&shape, 4096, 9);
+    shape = windows("exaone4", 4096, PATTERN_MARKS, 0);
+    windows_are(&shape, 0, 0);
+    shape = windows("other", 4096, 0, 0);
+    windows_are(&shape, 4096, 12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dense),   cmocka_unit_test(test_moe),
         cmocka_unit_test(test_unknown), cmocka_unit_test(test_latent_attention),
-        cmocka_unit_test(test_split),   cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_split),
+        cmocka_unit_test(test_no_file),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

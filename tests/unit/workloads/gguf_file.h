@@ -14,8 +14,8 @@
 #include "tests/cmocka_fixed.h"
 #include "workloads/model.h"
 
-enum { F32 = 0, F16 = 1, Q4_0 = 2, Q8_0 = 8, Q4_K = 12 };                    /* tensor types */
-enum { U8 = 0, U16 = 2, I32 = 5, U32 = 4, STRING = 8, ARRAY = 9, U64 = 10 }; /* value types */
+enum { F32 = 0, F16 = 1, Q4_0 = 2, Q8_0 = 8, Q4_K = 12 };                              /* tensor types */
+enum { U8 = 0, U16 = 2, I32 = 5, U32 = 4, BOOL = 7, STRING = 8, ARRAY = 9, U64 = 10 }; /* value types */
 
 struct bytes {
     unsigned char data[1 << 14];

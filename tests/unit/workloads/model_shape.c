@@ -32,6 +32,8 @@ static struct shape profile(const char *name)
         {"experts_used", &shape.experts_used},
         {"expert_ffn", &shape.expert_ffn},
         {"shared_ffn", &shape.shared_ffn},
+        {"window", &shape.window},
+        {"window_layers", &shape.window_layers},
     };
     struct error err = {.code = STATUS_OK};
     struct config_file file;
@@ -131,6 +133,10 @@ static void test_file_sizes(void **state)
         {"llama-2-7b", QUANT_Q8_0, 7160},     {"llama-2-7b", QUANT_F16, 13480},
         {"qwen3-30b-a3b", QUANT_Q4_0, 17300}, {"qwen3-30b-a3b", QUANT_Q4_K_M, 18550},
         {"qwen3-30b-a3b", QUANT_Q8_0, 32480}, {"qwen3-30b-a3b", QUANT_F16, 61090},
+        {"gemma-2-2b", QUANT_Q4_0, 1620},     {"gemma-2-2b", QUANT_Q4_K_M, 1700},
+        {"qwen3-1.7b", QUANT_Q4_0, 1050},     {"qwen3-1.7b", QUANT_Q4_K_M, 1100},
+        {"qwen3-1.7b", QUANT_Q8_0, 1830},     {"qwen3-1.7b", QUANT_F16, 3440},
+        {"gemma-2-2b", QUANT_Q8_0, 2780},     {"gemma-2-2b", QUANT_F16, 5230},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         struct model model = built(known[i].name, known[i].quant);
@@ -151,7 +157,8 @@ static void test_kv(void **state)
     static const struct {
         const char *name;
         uint64_t bytes;
-    } known[] = {{"llama-3.2-1b", 32768}, {"llama-3.2-3b", 114688}, {"llama-2-7b", 524288}, {"qwen3-30b-a3b", 98304}};
+    } known[] = {{"llama-3.2-1b", 32768},  {"llama-3.2-3b", 114688}, {"llama-2-7b", 524288},
+                 {"qwen3-30b-a3b", 98304}, {"qwen3-1.7b", 114688},   {"gemma-2-2b", 106496}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         struct model model = built(known[i].name, QUANT_Q4_0);
         assert_int_equal(model.kv_bytes_per_token, known[i].bytes);
@@ -312,11 +319,12 @@ static void test_bad_shapes(void **state)
     (void)state;
     const struct shape good = {
         .layers = 2, .width = 64, .vocab = 5, .heads = 4, .kv_heads = 2, .head_size = 16, .ffn = 64};
-    struct shape bad[16];
-    static const char *const messages[] = {
-        "layers",   "width",      "vocab",      "heads",        "kv_heads",     "head_size",  "ffn",    "layers",
-        "multiple", "expert_ffn", "shared_ffn", "experts_used", "experts_used", "expert_ffn", "blocks", "2^63"};
-    for (size_t i = 0; i < 16; i++)
+    struct shape bad[18];
+    static const char *const messages[] = {"layers",     "width",        "vocab",        "heads",      "kv_heads",
+                                           "head_size",  "ffn",          "layers",       "multiple",   "expert_ffn",
+                                           "shared_ffn", "experts_used", "experts_used", "expert_ffn", "blocks",
+                                           "2^63",       "window",       "window_layers"};
+    for (size_t i = 0; i < 18; i++)
         bad[i] = good;
     bad[0].layers = 0;
     bad[1].width = 0;
@@ -340,7 +348,9 @@ static void test_bad_shapes(void **state)
     bad[14].layers = MODEL_BLOCKS_MAX;
     bad[15].width = bad[15].ffn = SHAPE_MAX;
     bad[15].layers = 1 << 18;
-    for (size_t i = 0; i < 16; i++) {
+    bad[16].window = SHAPE_MAX + 1;
+    bad[17].window_layers = 3;
+    for (size_t i = 0; i < 18; i++) {
         struct model model;
         struct error err = {.code = STATUS_OK};
         assert_false(model_from_shape("m", &bad[i], QUANT_F32, &model, &err));

@@ -13,7 +13,8 @@ static struct workload_spec moe(uint32_t prompt, uint32_t output)
                                   .seed = 1,
                                   .zipf_ppm = 1000000,
                                   .compute_per_token_ns = -1,
-                                  .prompt_compute_ns = -1};
+                                  .prompt_compute_ns = -1,
+                                  .flash_attention = true};
 }
 
 static void compile(const struct workload_spec *spec, const struct model *model, struct trace *trace)
@@ -151,6 +152,12 @@ static void test_work_of_experts(void **state)
     assert_int_equal(prefill->bytes, shared_bytes + distinct * 2 * expert); /* once for each that some token chose */
     assert_int_equal(flops_of(&trace, prefill, TYPE_F16, false), 3 * 2 * shared + 3 * 2 * 2 * expert + 6 * attention);
     assert_int_equal(trace.segments[1].activation_bytes, 4 * (2 * 64 + 2 * 2 * 32) + 4 * 100);
+    const uint64_t cache = trace.kv_bytes_per_token;
+    trace_free(&trace);
+    struct workload_spec wide = spec;
+    wide.kv_type = KV_F32;
+    compile(&wide, &model, &trace);
+    assert_int_equal(trace.kv_bytes_per_token, 2 * cache);
     trace_free(&trace);
     model_free(&model);
 }

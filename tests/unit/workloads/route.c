@@ -127,6 +127,11 @@ static void test_blocks_of_a_model(void **state)
     assert_int_equal(r.trace.kv_bytes_per_token, model.kv_bytes_per_token);
     assert_true(model.kv_bytes_per_token > 0);
     drop(&r);
+    struct workload_spec wide = trace_spec(NULL);
+    wide.kv_type = KV_F32;
+    assert_true(read_text(&r, &model, &wide, mixed));
+    assert_int_equal(r.trace.kv_bytes_per_token, 2 * model.kv_bytes_per_token);
+    drop(&r);
     model_free(&model);
     make_list(&model, "layer0:5B expert0.0:6B expert0.1:6B");
     assert_false(read_text(&r, &model, NULL, mixed));

@@ -154,6 +154,16 @@ static void test_equal_works_are_stored_once(void **state)
     assert_int_equal(b.trace.work_count, 502);
     assert_int_equal(b.trace.term_count, 501 * 2);
 
+    struct work capped = {.fixed_ns = -1, .bytes = 3, .term_count = 2};
+    for (uint32_t i = 0; i < 2000; i++) { /* enough for some to share a slot */
+        capped.context_max = i;
+        assert_true(trace_add_capped_work(&b.builder, &capped, terms, &work, &b.err));
+        assert_int_equal(work, 502 + i);
+    }
+    capped.context_max = UINT32_MAX;
+    assert_true(trace_add_capped_work(&b.builder, &capped, terms, &work, &b.err));
+    assert_int_equal(work, 501);
+
     step(&b, "0");
     step(&b, "1");
     assert_true(trace_add_step(&b.builder, 7, &b.err));

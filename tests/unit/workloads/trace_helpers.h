@@ -40,8 +40,11 @@ static inline void remove_file(char *path)
 
 static inline struct workload_spec trace_spec(const char *path)
 {
-    return (struct workload_spec){
-        .kind = WORKLOAD_TRACE, .trace = path, .compute_per_token_ns = -1, .prompt_compute_ns = -1};
+    return (struct workload_spec){.kind = WORKLOAD_TRACE,
+                                  .trace = path,
+                                  .compute_per_token_ns = -1,
+                                  .prompt_compute_ns = -1,
+                                  .flash_attention = true};
 }
 
 /* Steps as text, "0 1,2 3": blocks of a step joined by commas, with '=' for a further use and '?' for one that cannot

@@ -1,0 +1,54 @@
+/* Sentences about memory. */
+#include "results/memory_words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "results/text.h"
+
+const char *memory_words(const struct run_record *record, char out[MEMORY_WORDS])
+{
+    const struct run_numbers *n = &record->numbers;
+    char read[UNITS_TEXT], wasted[UNITS_TEXT], resident[UNITS_TEXT], footprint[UNITS_TEXT], file[UNITS_TEXT];
+    out[0] = '\0';
+    if (n->outcome == OUTCOME_FAILED || n->peak_file_bytes == 0)
+        return out;
+    snprintf(out, MEMORY_WORDS,
+             "%" PRIu64 " major and %" PRIu64 " minor faults, %" PRIu64 " pages came back; %s read, %s of it in vain; "
+             "peaks: %s resident, %s of it the file, %s footprint",
+             n->major_faults, n->minor_faults, n->refaults, format_bytes(n->bytes_read, read),
+             format_bytes(n->bytes_readahead_wasted, wasted), format_bytes(n->peak_resident_bytes, resident),
+             format_bytes(n->peak_file_bytes, file), format_bytes(n->peak_footprint_bytes, footprint));
+    return out;
+}
+
+const char *kill_words(const struct run_record *record, char out[KILL_WORDS])
+{
+    const uint64_t count = record->numbers.apps_killed;
+    out[0] = '\0';
+    if (count > 0 && record->numbers.outcome != OUTCOME_FAILED)
+        snprintf(out, KILL_WORDS, "%" PRIu64 " app%s killed: %s", count, count == 1 ? " was" : "s were",
+                 record->kills ? record->kills : "");
+    return out;
+}
+
+static bool print_line(FILE *file, const struct run_record *record, bool named, const char *words)
+{
+    if (words[0] == '\0')
+        return true;
+    char *clean = text_clean(words, true), *policy = text_clean(record->policy, true);
+    if (clean && policy)
+        fprintf(file, "%.640s%s%s\n", named ? policy : "", named ? ": " : "", clean);
+    const bool ok = clean && policy;
+    free(clean);
+    free(policy);
+    return ok;
+}
+
+bool memory_print_words(FILE *file, const struct run_record *record, bool named)
+{
+    char words[MEMORY_WORDS], kills[KILL_WORDS];
+    return print_line(file, record, named, memory_words(record, words)) &&
+           print_line(file, record, named, kill_words(record, kills));
+}

@@ -1,0 +1,21 @@
+/* What a run says of memory beyond the ranking's columns: a mapped file's faults and peaks, apps that were killed. */
+#ifndef POCKETLOAD_RESULTS_MEMORY_WORDS_H
+#define POCKETLOAD_RESULTS_MEMORY_WORDS_H
+
+#include <stdio.h>
+
+#include "sim/record.h"
+
+enum { MEMORY_WORDS = 512 };
+
+/* "2 major and 30 minor faults; ...", or "" for a run that mapped nothing. */
+const char *memory_words(const struct run_record *record, char out[MEMORY_WORDS]);
+
+/* "2 apps were killed: mail(900) at 1.200 s by lmkd; ...", or "". */
+enum { KILL_WORDS = RUN_KILLS_TEXT + 64 };
+const char *kill_words(const struct run_record *record, char out[KILL_WORDS]);
+
+/* A line for each that is not "", after the policy's name where `named`. False without memory. */
+bool memory_print_words(FILE *file, const struct run_record *record, bool named);
+
+#endif

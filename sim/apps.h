@@ -1,0 +1,21 @@
+/* Other apps of the phone, as a config lists them, and when they grow. docs/models.md section 12, the last rule. */
+#ifndef POCKETLOAD_SIM_APPS_H
+#define POCKETLOAD_SIM_APPS_H
+
+#include "sim/pressure.h"
+
+enum { APP_ADJ_MIN = -1000, APP_ADJ_MAX = 1001, APP_STEP_BYTES = 1 << 20 };
+
+/* Parses items NAME:ADJ:SIZE[@START][+RATE/s..MAX] that blanks separate, at most PRESSURE_APPS_MAX of them:
+ *   mail:900:200MiB camera:0:900MiB@2s sync:905:50MiB@1s+20MiB/s..400MiB
+ * *apps (from the arena) and *count are set; a blank text has none, and NULL. STATUS_USAGE for a text that is wrong,
+ * with the item's number and what was expected; STATUS_IO without memory. Sizes are at most 2^50 bytes. */
+bool apps_parse(const char *text, struct arena *arena, struct app_spec **apps, uint32_t *count, struct error *err);
+
+/* When the app has its k-th step of growth, k >= 1; INT64_MAX: it has none. */
+int64_t app_step_ns(const struct app_spec *app, uint64_t k);
+
+/* Its size after k steps. */
+uint64_t app_step_bytes(const struct app_spec *app, uint64_t k);
+
+#endif

@@ -1,0 +1,22 @@
+/* A run whose weights are a mapped file: pages come by faults and leave by reclaim. docs/models.md sections 6, 7 and 11
+ * are the rules; the pages themselves are sim/page_cache.h's. */
+#ifndef POCKETLOAD_SIM_MAPPED_H
+#define POCKETLOAD_SIM_MAPPED_H
+
+#include "sim/run_state.h"
+
+/* Maps the file: run->mapped. Nothing is resident. A file that is larger than the address space kills the run as
+ * "map_failed", without run->mapped. False with run->err: STATUS_USAGE for a device or loader out of range, STATUS_IO
+ * without memory. run->pressure is there. */
+bool mapped_init(struct run_state *run, struct arena *arena);
+
+/* The load phase: what MADV_WILLNEED and MAP_POPULATE read, and mlock of the pinned blocks, as far as it may. */
+void mapped_load(struct run_state *run, const block_id *pins, uint32_t pin_count);
+
+/* A token of every process, one process after the other (a token_steps of sim/books.h). */
+void mapped_token(struct run_state *run, const struct segment *segment, uint32_t repeat, uint64_t context);
+
+/* Reads that are done by time_ns count as moved. */
+void mapped_settle(struct run_state *run, int64_t time_ns);
+
+#endif

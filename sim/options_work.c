@@ -1,0 +1,98 @@
+/* Keys of [experiment], [model] and [workload]. */
+#include "sim/option_tables.h"
+
+static const char *const kind_names[] = {"dense", "moe", "trace"};
+static const char *const foresee_names[] = {"auto", "all", "none"};
+static const char *const yes_names[] = {"no", "yes"};
+
+static const struct option experiment_options[] = {
+    {"experiment", "name", OPTION_TEXT, FIELD(experiment), RANGE(1, NAME_MAX_BYTES),
+     .help = "name of the experiment in records; default: the config's file name"},
+    {"experiment", "seed", OPTION_COUNT, FIELD(seed), RANGE(0, INT64_MAX), .fallback = "1", .list = true,
+     .help = "seed of the workload's random choices; a list repeats every run"},
+};
+
+static const struct option model_options[] = {
+    {"model", "profile", OPTION_PROFILE, RANGE(1, PATH_MAX_BYTES), .list = true,
+     .help = "a model of configs/models; keys given here override its own"},
+    {"model", "file", OPTION_PATH, FIELD(model.file), RANGE(1, PATH_MAX_BYTES), .list = true, .help = "a GGUF file"},
+    {"model", "blocks", OPTION_TEXT, FIELD(model.blocks), RANGE(1, TEXT_MAX_BYTES),
+     .help = "a list of blocks: 256 x 1MiB, or embed:512MB layer1:768MB"},
+    {"model", "name", OPTION_TEXT, FIELD(model.name), RANGE(1, NAME_MAX_BYTES),
+     .help = "name of the model in records; default: the profile's or the file's"},
+    {"model", "quant", OPTION_CHOICE, SCOPE_SHAPE, FIELD(model.quant), .names = quant_names, .name_count = QUANTS,
+     .fallback = "q4_0", .list = true, .help = "quantisation of a profile's weights"},
+#define SHAPE(name, member, least, most, default_text, text)                                                           \
+    {                                                                                                                  \
+        "model", name, OPTION_COUNT, SCOPE_SHAPE, FIELD(model.shape.member), RANGE(least, most),                       \
+            .fallback = default_text, .list = true, .help = text                                                       \
+    }
+#define SHAPE_YES(name, member, default_text, text)                                                                    \
+    {                                                                                                                  \
+        "model", name, OPTION_CHOICE, SCOPE_SHAPE, FIELD(model.shape.member), NAMES(yes_names),                        \
+            .fallback = default_text, .list = true, .help = text                                                       \
+    }
+    SHAPE("layers", layers, 1, 4096, NULL, "layers"),
+    SHAPE("width", width, 1, 1 << 20, NULL, "width of the residual stream"),
+    SHAPE("vocab", vocab, 1, 1 << 24, NULL, "entries of the vocabulary"),
+    SHAPE("heads", heads, 1, 4096, NULL, "attention heads"),
+    SHAPE("kv_heads", kv_heads, 1, 4096, NULL, "heads of keys and values"),
+    SHAPE("head_size", head_size, 1, 1 << 16, NULL, "size of one head"),
+    SHAPE("ffn", ffn, 0, 1 << 22, "0", "width of a dense feed-forward layer"),
+    SHAPE("experts", experts, 0, 4096, "0", "experts a layer; 0: dense"),
+    SHAPE("experts_used", experts_used, 0, 4096, "0", "experts that a token uses"),
+    SHAPE("expert_ffn", expert_ffn, 0, 1 << 22, "0", "width of an expert"),
+    SHAPE("shared_ffn", shared_ffn, 0, 1 << 22, "0", "width of an expert that all tokens use"),
+    SHAPE_YES("tied", tied, "no", "one matrix for embedding and output"),
+    SHAPE_YES("gated", gated, "yes", "three feed-forward matrices, else two"),
+    SHAPE_YES("qk_norm", qk_norm, "no", "norms of queries and keys"),
+    {"model", "window", OPTION_COUNT, SCOPE_SHAPE, FIELD(model.shape.window), RANGE(1, 1 << 24), .fallback = "none",
+     .word = "none", .word_value = 0, .list = true, .help = "positions that a windowed layer sees and keeps"},
+    {"model", "window_layers", OPTION_COUNT, SCOPE_SHAPE, FIELD(model.shape.window_layers), RANGE(0, 4096),
+     .fallback = "all", .word = "all", .word_value = UINT32_MAX, .list = true,
+     .help = "how many layers are windowed; matters with window"},
+};
+
+static const struct option workload_options[] = {
+    {"workload", "kind", OPTION_CHOICE, FIELD(workload.kind), NAMES(kind_names), .fallback = "dense", .list = true,
+     .help = "what is computed"},
+    {"workload", "prompt_tokens", OPTION_COUNT, SCOPE_TOKENS, FIELD(workload.prompt_tokens), RANGE(0, 1 << 20),
+     .fallback = "128", .list = true, .help = "tokens of the prompt"},
+    {"workload", "output_tokens", OPTION_COUNT, SCOPE_TOKENS, FIELD(workload.output_tokens), RANGE(1, 1 << 20),
+     .fallback = "64", .list = true, .help = "tokens to generate; the first comes from the prompt's pass"},
+    {"workload", "trace", OPTION_PATH, SCOPE_TRACE, FIELD(workload.trace), RANGE(1, PATH_MAX_BYTES), .list = true,
+     .help = "a trace file, relative to the config's folder or as given"},
+    {"workload", "sequence", OPTION_TEXT, SCOPE_TRACE, FIELD(workload.sequence), RANGE(1, TEXT_MAX_BYTES),
+     .help = "the trace itself: names of blocks, each a step"},
+    {"workload", "trace_format", OPTION_FORMAT, SCOPE_TRACE, FIELD(workload.format), RANGE(1, NAME_MAX_BYTES),
+     .fallback = "auto", .list = true,
+     .help = "format of the trace; auto: by content; csv(time=1,id=2,size=3): columns by place"},
+    {"workload", "zipf", OPTION_DECIMAL, SCOPE_MOE, FIELD(workload.zipf_ppm), RANGE(0, 10000000), .fallback = "0.8",
+     .list = true, .help = "exponent of the experts' popularity; 0: uniform"},
+    {"workload", "sticky", OPTION_SHARE, SCOPE_MOE, FIELD(workload.sticky_ppm), RANGE(0, 1000000), .fallback = "0%",
+     .list = true, .help = "chance that a token takes an expert of the token before again"},
+    {"workload", "top_k", OPTION_COUNT, SCOPE_MOE, FIELD(workload.top_k), RANGE(1, 4096), .fallback = "model",
+     .word = "model", .word_value = 0, .list = true,
+     .help = "experts that a token uses; model: the model's own number"},
+    {"workload", "compute_per_token", OPTION_TIME, FIELD(workload.compute_per_token_ns), RANGE(0, TIME_MAX_NS),
+     .fallback = "roofline", .word = "roofline", .word_value = -1, .list = true,
+     .help = "measured time of one decode pass, shared by its steps"},
+    {"workload", "prompt_compute", OPTION_TIME, FIELD(workload.prompt_compute_ns), RANGE(0, TIME_MAX_NS),
+     .fallback = "roofline", .word = "roofline", .word_value = -1, .list = true,
+     .help = "measured time of the whole prompt"},
+    {"workload", "batch", OPTION_COUNT, FIELD(workload.batch), RANGE(1, 1 << 20), .fallback = "512", .list = true,
+     .help = "tokens of a prompt whose activations are held at once"},
+    {"workload", "kv_type", OPTION_CHOICE, FIELD(workload.kv_type), .names = kv_type_names, .name_count = KV_TYPES,
+     .fallback = "f16", .list = true, .help = "type of the KV cache's elements"},
+    {"workload", "flash_attention", OPTION_CHOICE, FIELD(workload.flash_attention), NAMES(yes_names), .fallback = "yes",
+     .list = true, .help = "no: the scores of a layer, heads x batch x context, are activations too"},
+    {"workload", "stride", OPTION_BYTES, SCOPE_MMAP, FIELD(loader.stride_bytes), RANGE(1, GIB), .fallback = "page",
+     .word = "page", .word_value = 0, .list = true,
+     .help = "of each stride of a block one page is touched; page: every page"},
+    {"workload", "foresee", OPTION_CHOICE, FIELD(workload.foresee), NAMES(foresee_names), .fallback = "auto",
+     .list = true, .help = "what a prefetcher may know of coming steps; auto: all but experts"},
+};
+
+const struct option_section experiment_section = SECTION(experiment_options);
+const struct option_section model_section = SECTION(model_options);
+const struct option_section workload_section = SECTION(workload_options);

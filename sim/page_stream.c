@@ -1,0 +1,285 @@
+/* Steady streaming in closed form. Each round is one window: the fault on its marked first page, readahead of the next
+ * window with the reclaim that this takes, the wait for the window's own read, the faults on its further groups, and
+ * the computing between its touches. Only numbers change from round to round; the runs are moved once, at the end. */
+#include "sim/page_stream.h"
+
+#include "base/wide.h"
+
+/* What a round changes. */
+struct numbers {
+    uint64_t inactive, room, age; /* of the cache */
+    uint64_t ahead_pages, ahead_age;
+    uint64_t oldest_pages;
+    uint64_t evicted, peak_inactive, waits, faults;
+    int64_t now_ns, arrives_ns; /* when the window at hand is there */
+    uint64_t rest;              /* of the computing: what is left over by the floors, in 1 / total ns */
+};
+
+struct stream {
+    struct page_cache *cache;
+    const struct page_walk *walk;
+    uint32_t process, window, around_shift;
+    uint32_t before, ours, ahead; /* runs: touched, the window at hand, what is absent behind it */
+    uint32_t oldest, gone;        /* the tail of the inactive list, and the evicted run that it is added to */
+    bool refaults;                /* what lies ahead was evicted, not never read */
+    int64_t compute_ns;           /* of a window, rounded down */
+    uint64_t rest_step;
+    uint64_t rounds, most_rounds;
+    bool in_flight; /* the window's read, as the flash knows it */
+    struct numbers now;
+};
+
+/* The first of the bits first .. end - 1 that is not set, or `end`. */
+static uint32_t first_unset(const uint64_t *bits, uint32_t first, uint32_t end)
+{
+    for (uint32_t word = first >> 6; word << 6 < end; word++) {
+        uint64_t unset = ~bits[word];
+        if (word == first >> 6)
+            unset &= ~UINT64_C(0) << (first & 63);
+        if (unset) {
+            uint32_t at = (word << 6) + (uint32_t)__builtin_ctzll(unset);
+            return at < end ? at : end;
+        }
+    }
+    return end;
+}
+
+/* How many windows can be walked: whole ones, whose page tables are there, with a whole window behind each that the
+ * page cache has had nodes for. */
+static uint64_t rounds_at_most(const struct page_cache *cache, uint32_t process, const struct page_walk *walk)
+{
+    const uint32_t w = cache->spec.window_pages, page = walk->next, pages = cache->runs.pages;
+    uint32_t table = first_unset(cache->processes[process].tables, page / cache->table_pages,
+                                 (walk->end - 1) / cache->table_pages + 1);
+    uint32_t node = first_unset(cache->nodes, page / NODE_PAGES, (pages - 1) / NODE_PAGES + 1);
+    uint64_t mapped = (uint64_t)table * cache->table_pages, known = (uint64_t)node * NODE_PAGES;
+    mapped = mapped < walk->end ? mapped : walk->end;
+    known = known < pages ? known : pages;
+    uint64_t rounds = mapped > page ? (mapped - page) / w : 0, ahead = known > page ? (known - page) / w : 0;
+    return ahead == 0 ? 0 : rounds < ahead - 1 ? rounds : ahead - 1;
+}
+
+/* Is the walk at the marked first page of a window that was read ahead, with touched pages before it and absent ones
+ * behind it? */
+static bool runs_fit(struct stream *s)
+{
+    struct page_runs *all = &s->cache->runs;
+    const struct page_process *state = &s->cache->processes[s->process];
+    const uint32_t page = s->walk->next, w = s->window, align = (w & -w) < 4 ? w & -w : 4;
+    if (state->misses > 0 || state->start != page || state->size != w || state->async != w || page % align != 0)
+        return false;
+    s->ours = page_runs_find(all, page);
+    const struct page_run *ours = &all->runs[s->ours];
+    s->before = ours->previous;
+    s->ahead = ours->next;
+    uint32_t touched = PAGE_INACTIVE | 1u << (MAPPED_SHIFT + s->process) | 1u << (YOUNG_SHIFT + s->process);
+    s->refaults = run_place(all, s->ahead) == PAGE_EVICTED;
+    return ours->start == page && run_pages(all, s->ours) == w && ours->attributes == PAGE_INACTIVE &&
+           all->runs[LIST_INACTIVE].older == s->ours && all->runs[s->before].attributes == touched &&
+           ours->older == s->before && (s->refaults || run_place(all, s->ahead) == PAGE_ABSENT);
+}
+
+/* How many pages reclaim can take from the oldest run alone, evicting all that it looks at. */
+static uint64_t pages_to_evict(struct stream *s)
+{
+    const struct page_cache *cache = s->cache;
+    const struct page_runs *all = &cache->runs;
+    s->oldest = all->runs[LIST_INACTIVE].newer;
+    s->gone = all->runs[s->oldest].previous;
+    const struct page_run *oldest = &all->runs[s->oldest], *gone = &all->runs[s->gone];
+    if (cache->spec.relief || s->oldest == s->ours || cache->mark_count != 1 ||
+        (cache->spec.advice == PAGES_NORMAL && oldest->attributes & YOUNG_MASK) ||
+        gone->attributes != (PAGE_EVICTED | (oldest->attributes & PAGE_WORKINGSET)) ||
+        gone->age + (oldest->start - gone->start) != cache->age || cache->counts.activations != cache->snapshot)
+        return 0;
+    return run_pages(all, s->oldest);
+}
+
+static bool begin(struct stream *s)
+{
+    struct page_cache *cache = s->cache;
+    const struct page_walk *walk = s->walk;
+    const uint32_t page = walk->next;
+    const uint64_t usage = usage_with(cache, cache->kernel_bytes);
+    /* After the limit has been lowered, one reclaim may not be enough. */
+    if (usage > cache->limit_pages)
+        return false;
+    /* When the flash gets hot, it matters what is in flight; so where that is asked ahead of time, no stream. */
+    if (cache->flash->spec.hot_after_ns > 0 && ((page | s->window) & (cache->spec.around_pages - 1)) != 0)
+        return false;
+    if (cache->spec.lists != LISTS_CLASSIC || walk->stride != 1 || cache->spec.advice == PAGES_RANDOM ||
+        cache->flash->spec.queue_depth < 2 || !mark_is_set(cache, page) ||
+        s->window * cache->spec.page_bytes > READ_BYTES_MAX || !runs_fit(s))
+        return false;
+    reads_update(cache);
+    if (cache->read_count > 1 ||
+        (cache->read_count == 1 && (cache->reads[0].first != page || cache->reads[0].end != page + s->window)))
+        return false;
+    s->around_shift = (uint32_t)__builtin_ctz(cache->spec.around_pages);
+    s->in_flight = cache->read_count == 1;
+    const wide step = (wide)walk->compute_ns * s->window;
+    s->compute_ns = (int64_t)(step / walk->total);
+    s->rest_step = (uint64_t)(step % walk->total);
+    s->now = (struct numbers){
+        .inactive = cache->runs.size[PAGE_INACTIVE],
+        .room = cache->limit_pages - usage,
+        .age = cache->age,
+        .ahead_pages = run_pages(&cache->runs, s->ahead),
+        .ahead_age = cache->runs.runs[s->ahead].age,
+        .oldest_pages = pages_to_evict(s),
+        .now_ns = *cache->now_ns,
+        .arrives_ns = s->in_flight ? cache->reads[0].done_ns : *cache->now_ns,
+        .rest = (uint64_t)((wide)walk->compute_ns * walk->done % walk->total),
+    };
+    s->most_rounds = rounds_at_most(cache, s->process, walk);
+    cache->read_count = 0; /* page_stream puts it back */
+    return true;
+}
+
+/* One reclaim of the cache's own; false: it would not be of the steady kind. */
+static bool reclaim(const struct stream *s, struct numbers *n)
+{
+    const struct page_cache *cache = s->cache;
+    const uint64_t active = cache->runs.size[PAGE_ACTIVE], want = cache->spec.batch_pages;
+    uint64_t total = 0;
+    for (unsigned priority = FIRST_PRIORITY + 1; priority-- > 0 && total < want;) {
+        if (active >> priority > 0 && inactive_is_low(n->inactive, active, cache->spec.page_bytes))
+            return false;
+        uint64_t left = n->inactive >> priority, got = 0;
+        while (left > 0 && got < want) {
+            uint64_t batch = left < SCAN_BATCH ? left : SCAN_BATCH;
+            left -= batch;
+            got += batch;
+        }
+        n->inactive -= got;
+        total += got;
+    }
+    if (total < want || total >= n->oldest_pages)
+        return false;
+    n->now_ns += (int64_t)total * cache->spec.scan_ns;
+    n->room += total;
+    n->age += total;
+    n->evicted += total;
+    n->oldest_pages -= total;
+    if (s->gone == s->ahead)
+        n->ahead_pages += total;
+    return true;
+}
+
+/* The readahead of the next window; false: it would not be of the steady kind. */
+static bool read_ahead(const struct stream *s, struct numbers *n)
+{
+    /* The last page of the window is the youngest of what was evicted; the age does not fall. */
+    if (n->ahead_pages <= s->window ||
+        (s->refaults && n->age - (n->ahead_age + s->window - 1) <= s->cache->runs.size[PAGE_ACTIVE]))
+        return false;
+    for (uint64_t left = s->window; left > 0;) {
+        if (n->room == 0 && !reclaim(s, n))
+            return false;
+        uint64_t piece = left < n->room ? left : n->room;
+        n->room -= piece;
+        n->inactive += piece;
+        left -= piece;
+        if (n->inactive > n->peak_inactive)
+            n->peak_inactive = n->inactive;
+    }
+    n->ahead_pages -= s->window;
+    n->ahead_age += s->window;
+    return true;
+}
+
+static void finish_read(struct stream *s, int64_t done_ns)
+{
+    flash_finish(s->cache->flash, done_ns, s->window * s->cache->spec.page_bytes);
+    s->in_flight = false;
+}
+
+/* One window; false: it is not of the steady kind, and nothing has changed. */
+static bool round_of(struct stream *s, int64_t until_ns)
+{
+    const struct page_cache *cache = s->cache;
+    const uint64_t bytes = s->window * cache->spec.page_bytes;
+    const uint32_t page = s->walk->next + (uint32_t)s->rounds * s->window, next = page + s->window;
+    struct numbers n = s->now;
+    n.now_ns += cache->spec.minor_ns;
+    if (s->rounds == s->most_rounds || !read_ahead(s, &n))
+        return false;
+    const int64_t issue_ns = n.now_ns;
+    if (n.arrives_ns > issue_ns) {
+        n.now_ns = n.arrives_ns;
+        n.waits++;
+    }
+    /* A fault on the first page, and one on each further group. */
+    const uint32_t groups = ((next - 1) >> s->around_shift) - (page >> s->around_shift);
+    n.faults += groups + 1;
+    n.now_ns += (int64_t)groups * cache->spec.minor_ns + s->compute_ns;
+    n.rest += s->rest_step;
+    if (n.rest >= s->walk->total) {
+        n.rest -= s->walk->total;
+        n.now_ns++;
+    }
+    if (n.now_ns >= until_ns)
+        return false;
+    const int64_t arrives_ns = n.arrives_ns;
+    /* Where the last group reaches into the next window, that has to be on its way still, or it would be mapped. */
+    if (next & (cache->spec.around_pages - 1) && flash_peek(cache->flash, issue_ns, bytes) <= n.now_ns)
+        return false;
+    if (s->in_flight && arrives_ns <= issue_ns)
+        finish_read(s, arrives_ns);
+    n.arrives_ns = flash_issue(cache->flash, issue_ns, 0, bytes);
+    if (s->in_flight)
+        finish_read(s, arrives_ns);
+    s->in_flight = true;
+    s->now = n;
+    s->rounds++;
+    return true;
+}
+
+static void end(struct stream *s, struct page_walk *walk)
+{
+    struct page_cache *cache = s->cache;
+    struct page_runs *all = &cache->runs;
+    const struct numbers *n = &s->now;
+    const uint32_t moved = (uint32_t)s->rounds * s->window;
+    if (n->evicted > 0) {
+        if ((all->runs[s->oldest].attributes & MAPPED_MASK) == 0)
+            cache->counts.unused_evicted += n->evicted;
+        page_runs_pass(all, s->oldest, (uint32_t)n->evicted);
+        cache->counts.evicted += n->evicted;
+        cache->counts.scanned += n->evicted;
+        cache->age = n->age;
+    }
+    if (s->refaults)
+        cache->counts.refaults += moved;
+    page_runs_pass(all, s->ahead, moved);
+    page_runs_pass(all, s->ours, moved);
+    *cache->now_ns = n->now_ns;
+    reads_update(cache);
+    marks_clear(cache, walk->next, walk->next + 1);
+    walk->next += moved;
+    walk->done += moved;
+    mark_set(cache, walk->next);
+    cache->processes[s->process].start = walk->next;
+    cache->counts.minor_faults += n->faults;
+    cache->counts.pages_read += moved;
+    cache->counts.waits += n->waits;
+    uint64_t peak = n->peak_inactive + all->size[PAGE_ACTIVE] + all->size[PAGE_LOCKED];
+    if (peak > cache->peak_pages)
+        cache->peak_pages = peak;
+}
+
+bool page_stream(struct page_cache *cache, uint32_t process, struct page_walk *walk, int64_t until_ns)
+{
+    struct stream s = {.cache = cache, .walk = walk, .process = process, .window = cache->spec.window_pages};
+    if (!begin(&s))
+        return false;
+    while (round_of(&s, until_ns))
+        ;
+    if (s.in_flight) {
+        uint32_t first = walk->next + (uint32_t)s.rounds * s.window;
+        cache->reads[cache->read_count++] = (struct page_read){s.now.arrives_ns, first, first + s.window};
+    }
+    if (s.rounds > 0)
+        end(&s, walk);
+    return s.rounds > 0;
+}
