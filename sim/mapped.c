@@ -133,8 +133,9 @@ static bool use(struct run_state *run, uint32_t process, block_id b, struct page
     const uint64_t epoch = m->epoch;
     bool good = true;
     for (uint32_t r = m->layout.first[b]; r < m->layout.first[b + 1] && good; r++) {
-        walk->next = m->layout.ranges[r].first;
+        uint64_t next = mapped_layout_next(m->layout.ranges[r].first, m->stride);
         walk->end = m->layout.ranges[r].end;
+        walk->next = next < walk->end ? (uint32_t)next : walk->end;
         good = mapped_touch(run, process, walk);
     }
     bool missed = m->counts.major_faults > before.major_faults;

@@ -120,6 +120,7 @@ uint64_t mapped_layout_touches(const struct mapped_layout *layout, block_id b, u
 {
     uint64_t touches = 0;
     for (uint32_t r = layout->first[b]; r < layout->first[b + 1]; r++)
-        touches += (layout->ranges[r].end - layout->ranges[r].first + stride - UINT64_C(1)) / stride;
+        touches += (layout->ranges[r].end + stride - UINT64_C(1)) / stride -
+                   (layout->ranges[r].first + stride - UINT64_C(1)) / stride;
     return touches;
 }

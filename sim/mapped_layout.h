@@ -25,8 +25,14 @@ struct mapped_layout {
 bool mapped_layout_make(struct mapped_layout *layout, const struct model *model, const struct trace *trace,
                         enum file_layout order, uint64_t page_bytes, struct arena *arena, struct error *err);
 
-/* How many pages a walk over the block's ranges touches, when it touches one of each `stride` pages from the start of a
- * range on. */
+/* How many pages a walk over the block's ranges touches, when it touches those of the file whose number is a multiple
+ * of `stride`. */
 uint64_t mapped_layout_touches(const struct mapped_layout *layout, block_id b, uint32_t stride);
+
+/* The first such page that is not before `page`; it may lie beyond the file. */
+static inline uint64_t mapped_layout_next(uint32_t page, uint32_t stride)
+{
+    return (page + stride - UINT64_C(1)) / stride * stride;
+}
 
 #endif

@@ -88,7 +88,7 @@ static const struct option workload_options[] = {
      .list = true, .help = "no: the scores of a layer, heads x batch x context, are activations too"},
     {"workload", "stride", OPTION_BYTES, SCOPE_MMAP, FIELD(loader.stride_bytes), RANGE(1, GIB), .fallback = "page",
      .word = "page", .word_value = 0, .list = true,
-     .help = "of each stride of a block one page is touched; page: every page"},
+     .help = "of each stride of the file one page is touched; page: every page"},
     {"workload", "foresee", OPTION_CHOICE, FIELD(workload.foresee), NAMES(foresee_names), .fallback = "auto",
      .list = true, .help = "what a prefetcher may know of coming steps; auto: all but experts"},
 };

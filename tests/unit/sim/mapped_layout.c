@@ -76,7 +76,7 @@ static void file_order_keeps_offsets(void **state)
     expect_ranges(&f, 1, (const struct page_range[]){{3, 4}}, 1);
     expect_ranges(&f, 2, (const struct page_range[]){{4, 5}}, 1);
     assert_int_equal(mapped_layout_touches(&f.layout, 0, 1), 3);
-    assert_int_equal(mapped_layout_touches(&f.layout, 0, 2), 2);
+    assert_int_equal(mapped_layout_touches(&f.layout, 0, 2), 1); /* pages 1, 9 and 10: only the last is even */
     assert_true(lay_out(&f, LAYOUT_FILE, 16384));
     assert_int_equal(f.layout.pages, 4);
     expect_ranges(&f, 0, (const struct page_range[]){{0, 1}, {2, 3}}, 2);
