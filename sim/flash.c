@@ -76,7 +76,7 @@ int64_t flash_peek(struct flash *flash, int64_t now_ns, uint64_t bytes)
     return later(later(ready, flash->link_free_ns) + flash->last.max_ns, ready + flash->last.stream_ns);
 }
 
-int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, uint64_t bytes)
+int64_t flash_issue_any(struct flash *flash, int64_t now_ns, uint64_t before_bytes, uint64_t bytes)
 {
     must(flash_has_slot(flash));
     uint64_t max_bps = max_bps_now(flash, now_ns);
@@ -96,12 +96,4 @@ int64_t flash_issue(struct flash *flash, int64_t now_ns, uint64_t before_bytes, 
     flash->link_start_ns = later(ready, flash->link_free_ns);
     flash->link_free_ns = flash->link_start_ns + max_ns;
     return later(flash->link_free_ns, ready + stream_ns);
-}
-
-void flash_finish(struct flash *flash, int64_t now_ns, uint64_t bytes)
-{
-    must(flash->in_flight > 0);
-    flash->moved_bytes += bytes;
-    if (--flash->in_flight == 0)
-        flash->busy_ns += now_ns - flash->busy_since_ns;
 }

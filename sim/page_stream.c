@@ -21,11 +21,13 @@ struct stream {
     uint32_t process, window, around_shift;
     uint32_t before, ours, ahead; /* runs: touched, the window at hand, what is absent behind it */
     uint32_t oldest, gone;        /* the tail of the inactive list, and the evicted run that it is added to */
+    bool straddles;               /* where groups divide the windows: the windows' ends are not groups' ends */
     bool refaults;                /* what lies ahead was evicted, not never read */
     int64_t compute_ns;           /* of a window, rounded down */
     uint64_t rest_step;
     uint64_t rounds, most_rounds;
-    bool in_flight; /* the window's read, as the flash knows it */
+    uint64_t worst_pages; /* the most that reclaim may take for one window */
+    bool in_flight;       /* the window's read, as the flash knows it */
     struct numbers now;
 };
 
@@ -92,6 +94,11 @@ static uint64_t pages_to_evict(struct stream *s)
         gone->attributes != (PAGE_EVICTED | (oldest->attributes & PAGE_WORKINGSET)) ||
         gone->age + (oldest->start - gone->start) != cache->age || cache->counts.activations != cache->snapshot)
         return 0;
+    /* Nor may it look at the active list: the inactive one is never shorter than this during the rounds. */
+    const uint64_t inactive = all->size[PAGE_INACTIVE], active = all->size[PAGE_ACTIVE];
+    if (active > 0 &&
+        (inactive < s->worst_pages || inactive_is_low(inactive - s->worst_pages, active, cache->spec.page_bytes)))
+        return 0;
     return run_pages(all, s->oldest);
 }
 
@@ -115,7 +122,11 @@ static bool begin(struct stream *s)
     if (cache->read_count > 1 ||
         (cache->read_count == 1 && (cache->reads[0].first != page || cache->reads[0].end != page + s->window)))
         return false;
+    /* One reclaim stops when it has what is wanted, at most a batch and what other priorities brought later. */
+    const uint64_t want = cache->spec.batch_pages;
+    s->worst_pages = (s->window / want + 2) * (2 * want + SCAN_BATCH);
     s->around_shift = (uint32_t)__builtin_ctz(cache->spec.around_pages);
+    s->straddles = (page & (cache->spec.around_pages - 1)) != 0;
     s->in_flight = cache->read_count == 1;
     const wide step = (wide)walk->compute_ns * s->window;
     s->compute_ns = (int64_t)(step / walk->total);
@@ -136,46 +147,35 @@ static bool begin(struct stream *s)
     return true;
 }
 
-/* One reclaim of the cache's own; false: it would not be of the steady kind. */
-static bool reclaim(const struct stream *s, struct numbers *n)
+/* One reclaim of the cache's own (shrink() in page_reclaim.c), of which all goes well: see pages_to_evict and the room
+ * that go_through leaves. */
+static void reclaim(const struct stream *s, struct numbers *n)
 {
-    const struct page_cache *cache = s->cache;
-    const uint64_t active = cache->runs.size[PAGE_ACTIVE], want = cache->spec.batch_pages;
+    const uint64_t want = s->cache->spec.batch_pages;
     uint64_t total = 0;
     for (unsigned priority = FIRST_PRIORITY + 1; priority-- > 0 && total < want;) {
-        if (active >> priority > 0 && inactive_is_low(n->inactive, active, cache->spec.page_bytes))
-            return false;
-        uint64_t left = n->inactive >> priority, got = 0;
-        while (left > 0 && got < want) {
-            uint64_t batch = left < SCAN_BATCH ? left : SCAN_BATCH;
-            left -= batch;
-            got += batch;
-        }
+        /* Whole batches until the share of this priority is used up, or has brought enough. */
+        uint64_t share = n->inactive >> priority, enough = (want + SCAN_BATCH - 1) / SCAN_BATCH * SCAN_BATCH;
+        uint64_t got = share < enough ? share : enough;
         n->inactive -= got;
         total += got;
     }
-    if (total < want || total >= n->oldest_pages)
-        return false;
-    n->now_ns += (int64_t)total * cache->spec.scan_ns;
+    must(total >= want && total < n->oldest_pages);
+    n->now_ns += (int64_t)total * s->cache->spec.scan_ns;
     n->room += total;
     n->age += total;
     n->evicted += total;
     n->oldest_pages -= total;
     if (s->gone == s->ahead)
         n->ahead_pages += total;
-    return true;
 }
 
-/* The readahead of the next window; false: it would not be of the steady kind. */
-static bool read_ahead(const struct stream *s, struct numbers *n)
+/* The readahead of the next window. */
+static void read_ahead(const struct stream *s, struct numbers *n)
 {
-    /* The last page of the window is the youngest of what was evicted; the age does not fall. */
-    if (n->ahead_pages <= s->window ||
-        (s->refaults && n->age - (n->ahead_age + s->window - 1) <= s->cache->runs.size[PAGE_ACTIVE]))
-        return false;
     for (uint64_t left = s->window; left > 0;) {
-        if (n->room == 0 && !reclaim(s, n))
-            return false;
+        if (n->room == 0)
+            reclaim(s, n);
         uint64_t piece = left < n->room ? left : n->room;
         n->room -= piece;
         n->inactive += piece;
@@ -185,7 +185,6 @@ static bool read_ahead(const struct stream *s, struct numbers *n)
     }
     n->ahead_pages -= s->window;
     n->ahead_age += s->window;
-    return true;
 }
 
 static void finish_read(struct stream *s, int64_t done_ns)
@@ -194,45 +193,120 @@ static void finish_read(struct stream *s, int64_t done_ns)
     s->in_flight = false;
 }
 
-/* One window; false: it is not of the steady kind, and nothing has changed. */
-static bool round_of(struct stream *s, int64_t until_ns)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    const struct page_cache *cache = s->cache;
-    const uint64_t bytes = s->window * cache->spec.page_bytes;
-    const uint32_t page = s->walk->next + (uint32_t)s->rounds * s->window, next = page + s->window;
+    return a < b ? a : b;
+}
+
+/* How many more windows are like the one before them, of which reclaim took `taken` pages: see skip. */
+static uint64_t rounds_alike(const struct stream *s, const struct numbers *n, uint64_t taken, int64_t walk_ns,
+                             int64_t until_ns)
+{
+    const struct page_cache_spec *spec = &s->cache->spec;
+    const struct flash *flash = s->cache->flash;
+    const uint64_t w = s->window, active = s->cache->runs.size[PAGE_ACTIVE];
+    const int64_t every_ns = flash->last.max_ns, stream_ns = flash->last.stream_ns;
+    /* From a window's arrival, and from now, to the moment at which the read that it begins could move. */
+    const int64_t issue_ns = spec->minor_ns + (int64_t)taken * spec->scan_ns;
+    const int64_t ready_ns = walk_ns + 1 + issue_ns + flash->spec.setup_ns;
+    const int64_t first_ns = n->now_ns + issue_ns + flash->spec.setup_ns;
+    if (flash->spec.hot_after_ns > 0 || w % spec->around_pages != 0 || n->arrives_ns != flash->link_free_ns ||
+        n->now_ns + issue_ns >= n->arrives_ns || first_ns > n->arrives_ns ||
+        first_ns + stream_ns > n->arrives_ns + every_ns || ready_ns >= every_ns || ready_ns + stream_ns > 2 * every_ns)
+        return 0;
+    uint64_t rounds = s->most_rounds - s->rounds - 1;
+    if (taken == 0)
+        rounds = least(rounds, n->room / w);
+    else
+        rounds = least(rounds, n->oldest_pages > s->worst_pages ? (n->oldest_pages - s->worst_pages) / w : 0);
+    if (taken == 0 || s->gone != s->ahead)
+        rounds = least(rounds, (n->ahead_pages - 1) / w);
+    if (taken == 0 && s->refaults) { /* what lies ahead is younger with each page, and the age stays */
+        const uint64_t bound = n->ahead_age + w - 1 + active;
+        rounds = least(rounds, n->age > bound ? (n->age - bound - 1) / w + 1 : 0);
+    }
+    const int64_t left_ns = until_ns - (n->arrives_ns + walk_ns + 1);
+    return least(rounds, left_ns > 0 ? (uint64_t)((left_ns - 1) / every_ns) + 1 : 0);
+}
+
+/* Many windows at once, after one that took `taken` pages from the oldest run, a window or none: when the flash is what
+ * all wait for, each read follows the one before it without a gap, and the windows come every max_ns, whatever the
+ * computing between them, which is shorter. */
+static void skip(struct stream *s, struct numbers *n, uint64_t taken, int64_t walk_ns, int64_t until_ns)
+{
+    struct flash *flash = s->cache->flash;
+    const uint64_t w = s->window, total = s->walk->total, rounds = rounds_alike(s, n, taken, walk_ns, until_ns);
+    if (rounds == 0)
+        return;
+    const int64_t passed_ns = (int64_t)rounds * flash->last.max_ns;
+    const uint64_t rest = (uint64_t)((n->rest + (wide)(rounds - 1) * s->rest_step) % total) + s->rest_step;
+    n->rest = rest % total;
+    n->now_ns = n->arrives_ns + passed_ns - flash->last.max_ns + walk_ns + (rest >= total);
+    n->arrives_ns += passed_ns;
+    flash->link_start_ns += passed_ns;
+    flash->link_free_ns += passed_ns;
+    flash->moved_bytes += rounds * w * s->cache->spec.page_bytes;
+    n->waits += rounds;
+    n->faults += rounds * ((w >> s->around_shift) + s->straddles);
+    n->ahead_age += rounds * w;
+    n->ahead_pages -= taken == 0 || s->gone != s->ahead ? rounds * w : 0;
+    n->age += rounds * taken;
+    n->evicted += rounds * taken;
+    n->oldest_pages -= rounds * taken;
+    n->room -= taken == 0 ? rounds * w : 0;
+    n->inactive += taken == 0 ? rounds * w : 0;
+    n->peak_inactive = n->inactive > n->peak_inactive ? n->inactive : n->peak_inactive;
+    s->rounds += rounds;
+}
+
+/* The windows, as many as are of the steady kind. Whether the next one is, is decided before anything of it changes,
+ * and with a margin for what reclaim may do; a window that is refused is walked page by page. */
+static void go_through(struct stream *s, int64_t until_ns)
+{
+    const struct page_cache_spec *spec = &s->cache->spec;
+    struct flash *flash = s->cache->flash;
+    const uint64_t w = s->window, bytes = w * spec->page_bytes, active = s->cache->runs.size[PAGE_ACTIVE];
+    const int64_t worst_ns = (int64_t)s->worst_pages * spec->scan_ns;
     struct numbers n = s->now;
-    n.now_ns += cache->spec.minor_ns;
-    if (s->rounds == s->most_rounds || !read_ahead(s, &n))
-        return false;
-    const int64_t issue_ns = n.now_ns;
-    if (n.arrives_ns > issue_ns) {
-        n.now_ns = n.arrives_ns;
-        n.waits++;
+    for (; s->rounds < s->most_rounds; s->rounds++) {
+        const uint32_t page = s->walk->next + (uint32_t)s->rounds * s->window, next = page + s->window;
+        const uint64_t room = n.room, evicted = n.evicted;
+        /* The last page of the window is the youngest of what was evicted; the age does not fall. */
+        if (n.ahead_pages <= w || (s->refaults && n.age - (n.ahead_age + w - 1) <= active) ||
+            (n.room < w && n.oldest_pages <= s->worst_pages))
+            break;
+        /* A fault on the first page, and one on each further group. */
+        const uint32_t groups = ((next - 1) >> s->around_shift) - (page >> s->around_shift);
+        const int64_t walk_ns = (int64_t)groups * spec->minor_ns + s->compute_ns;
+        const int64_t begin_ns = n.now_ns + spec->minor_ns, arrives_ns = n.arrives_ns;
+        const int64_t latest_ns = n.room < w ? begin_ns + worst_ns : begin_ns;
+        const int64_t end_ns = (latest_ns > arrives_ns ? latest_ns : arrives_ns) + walk_ns + 1;
+        /* Where the last group reaches into the next window, that has to be on its way still, or it would be mapped. */
+        if (end_ns >= until_ns || (next & (spec->around_pages - 1) && flash_peek(flash, begin_ns, bytes) <= end_ns))
+            break;
+        n.now_ns = begin_ns;
+        read_ahead(s, &n);
+        if (s->in_flight && arrives_ns <= n.now_ns)
+            finish_read(s, arrives_ns);
+        n.arrives_ns = flash_issue(flash, n.now_ns, 0, bytes);
+        if (s->in_flight)
+            finish_read(s, arrives_ns);
+        s->in_flight = true;
+        if (arrives_ns > n.now_ns) {
+            n.now_ns = arrives_ns;
+            n.waits++;
+        }
+        n.faults += groups + 1;
+        n.now_ns += walk_ns;
+        n.rest += s->rest_step;
+        if (n.rest >= s->walk->total) {
+            n.rest -= s->walk->total;
+            n.now_ns++;
+        }
+        if (n.room == room || (n.evicted == evicted && n.room >= w))
+            skip(s, &n, n.evicted - evicted, walk_ns, until_ns);
     }
-    /* A fault on the first page, and one on each further group. */
-    const uint32_t groups = ((next - 1) >> s->around_shift) - (page >> s->around_shift);
-    n.faults += groups + 1;
-    n.now_ns += (int64_t)groups * cache->spec.minor_ns + s->compute_ns;
-    n.rest += s->rest_step;
-    if (n.rest >= s->walk->total) {
-        n.rest -= s->walk->total;
-        n.now_ns++;
-    }
-    if (n.now_ns >= until_ns)
-        return false;
-    const int64_t arrives_ns = n.arrives_ns;
-    /* Where the last group reaches into the next window, that has to be on its way still, or it would be mapped. */
-    if (next & (cache->spec.around_pages - 1) && flash_peek(cache->flash, issue_ns, bytes) <= n.now_ns)
-        return false;
-    if (s->in_flight && arrives_ns <= issue_ns)
-        finish_read(s, arrives_ns);
-    n.arrives_ns = flash_issue(cache->flash, issue_ns, 0, bytes);
-    if (s->in_flight)
-        finish_read(s, arrives_ns);
-    s->in_flight = true;
     s->now = n;
-    s->rounds++;
-    return true;
 }
 
 static void end(struct stream *s, struct page_walk *walk)
@@ -273,8 +347,7 @@ bool page_stream(struct page_cache *cache, uint32_t process, struct page_walk *w
     struct stream s = {.cache = cache, .walk = walk, .process = process, .window = cache->spec.window_pages};
     if (!begin(&s))
         return false;
-    while (round_of(&s, until_ns))
-        ;
+    go_through(&s, until_ns);
     if (s.in_flight) {
         uint32_t first = walk->next + (uint32_t)s.rounds * s.window;
         cache->reads[cache->read_count++] = (struct page_read){s.now.arrives_ns, first, first + s.window};
