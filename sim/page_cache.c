@@ -273,7 +273,7 @@ bool page_cache_touch(struct page_cache *cache, uint32_t process, struct page_wa
             touch_mapped(cache, process, run, walk, until_ns);
             continue;
         }
-        if (page_stream(cache, process, walk, until_ns))
+        if (page_stream(cache, process, walk, until_ns) || page_stream_misses(cache, process, walk, until_ns))
             continue;
         if (!fault(cache, process, walk->next))
             return false;

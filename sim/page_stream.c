@@ -5,32 +5,6 @@
 
 #include "base/wide.h"
 
-/* What a round changes. */
-struct numbers {
-    uint64_t inactive, room, age; /* of the cache */
-    uint64_t ahead_pages, ahead_age;
-    uint64_t oldest_pages;
-    uint64_t evicted, peak_inactive, waits, faults;
-    int64_t now_ns, arrives_ns; /* when the window at hand is there */
-    uint64_t rest;              /* of the computing: what is left over by the floors, in 1 / total ns */
-};
-
-struct stream {
-    struct page_cache *cache;
-    const struct page_walk *walk;
-    uint32_t process, window, around_shift;
-    uint32_t before, ours, ahead; /* runs: touched, the window at hand, what is absent behind it */
-    uint32_t oldest, gone;        /* the tail of the inactive list, and the evicted run that it is added to */
-    bool straddles;               /* where groups divide the windows: the windows' ends are not groups' ends */
-    bool refaults;                /* what lies ahead was evicted, not never read */
-    int64_t compute_ns;           /* of a window, rounded down */
-    uint64_t rest_step;
-    uint64_t rounds, most_rounds;
-    uint64_t worst_pages; /* the most that reclaim may take for one window */
-    bool in_flight;       /* the window's read, as the flash knows it */
-    struct numbers now;
-};
-
 /* The first of the bits first .. end - 1 that is not set, or `end`. */
 static uint32_t first_unset(const uint64_t *bits, uint32_t first, uint32_t end)
 {
@@ -46,19 +20,18 @@ static uint32_t first_unset(const uint64_t *bits, uint32_t first, uint32_t end)
     return end;
 }
 
-/* How many windows can be walked: whole ones, whose page tables are there, with a whole window behind each that the
- * page cache has had nodes for. */
-static uint64_t rounds_at_most(const struct page_cache *cache, uint32_t process, const struct page_walk *walk)
+uint64_t stream_rounds(const struct stream *s, uint32_t further)
 {
-    const uint32_t w = cache->spec.window_pages, page = walk->next, pages = cache->runs.pages;
-    uint32_t table = first_unset(cache->processes[process].tables, page / cache->table_pages,
-                                 (walk->end - 1) / cache->table_pages + 1);
+    const struct page_cache *cache = s->cache;
+    const uint32_t w = s->window, page = s->walk->next, pages = cache->runs.pages;
+    uint32_t table = first_unset(cache->processes[s->process].tables, page / cache->table_pages,
+                                 (s->walk->end - 1) / cache->table_pages + 1);
     uint32_t node = first_unset(cache->nodes, page / NODE_PAGES, (pages - 1) / NODE_PAGES + 1);
     uint64_t mapped = (uint64_t)table * cache->table_pages, known = (uint64_t)node * NODE_PAGES;
-    mapped = mapped < walk->end ? mapped : walk->end;
+    mapped = mapped < s->walk->end ? mapped : s->walk->end;
     known = known < pages ? known : pages;
-    uint64_t rounds = mapped > page ? (mapped - page) / w : 0, ahead = known > page ? (known - page) / w : 0;
-    return ahead == 0 ? 0 : rounds < ahead - 1 ? rounds : ahead - 1;
+    uint64_t rounds = mapped > page ? (mapped - page) / w : 0, there = known > page ? (known - page) / w : 0;
+    return there <= further ? 0 : rounds < there - further ? rounds : there - further;
 }
 
 /* Is the walk at the marked first page of a window that was read ahead, with touched pages before it and absent ones
@@ -81,15 +54,14 @@ static bool runs_fit(struct stream *s)
            ours->older == s->before && (s->refaults || run_place(all, s->ahead) == PAGE_ABSENT);
 }
 
-/* How many pages reclaim can take from the oldest run alone, evicting all that it looks at. */
-static uint64_t pages_to_evict(struct stream *s)
+uint64_t stream_to_evict(struct stream *s)
 {
     const struct page_cache *cache = s->cache;
     const struct page_runs *all = &cache->runs;
     s->oldest = all->runs[LIST_INACTIVE].newer;
     s->gone = all->runs[s->oldest].previous;
     const struct page_run *oldest = &all->runs[s->oldest], *gone = &all->runs[s->gone];
-    if (cache->spec.relief || s->oldest == s->ours || cache->mark_count != 1 ||
+    if (cache->spec.relief || s->oldest == s->ours ||
         (cache->spec.advice == PAGES_NORMAL && oldest->attributes & YOUNG_MASK) ||
         gone->attributes != (PAGE_EVICTED | (oldest->attributes & PAGE_WORKINGSET)) ||
         gone->age + (oldest->start - gone->start) != cache->age || cache->counts.activations != cache->snapshot)
@@ -100,6 +72,24 @@ static uint64_t pages_to_evict(struct stream *s)
         (inactive < s->worst_pages || inactive_is_low(inactive - s->worst_pages, active, cache->spec.page_bytes)))
         return 0;
     return run_pages(all, s->oldest);
+}
+
+void stream_start(struct stream *s, uint64_t room)
+{
+    const struct page_cache *cache = s->cache;
+    /* One reclaim stops when it has what is wanted, at most a batch and what other priorities brought later. */
+    const uint64_t want = cache->spec.batch_pages;
+    s->worst_pages = (s->window / want + 2) * (2 * want + SCAN_BATCH);
+    s->around_shift = (uint32_t)__builtin_ctz(cache->spec.around_pages);
+    s->now = (struct numbers){
+        .inactive = cache->runs.size[PAGE_INACTIVE],
+        .room = room,
+        .age = cache->age,
+        .ahead_pages = run_pages(&cache->runs, s->ahead),
+        .ahead_age = cache->runs.runs[s->ahead].age,
+        .oldest_pages = stream_to_evict(s),
+        .now_ns = *cache->now_ns,
+    };
 }
 
 static bool begin(struct stream *s)
@@ -122,33 +112,21 @@ static bool begin(struct stream *s)
     if (cache->read_count > 1 ||
         (cache->read_count == 1 && (cache->reads[0].first != page || cache->reads[0].end != page + s->window)))
         return false;
-    /* One reclaim stops when it has what is wanted, at most a batch and what other priorities brought later. */
-    const uint64_t want = cache->spec.batch_pages;
-    s->worst_pages = (s->window / want + 2) * (2 * want + SCAN_BATCH);
-    s->around_shift = (uint32_t)__builtin_ctz(cache->spec.around_pages);
     s->straddles = (page & (cache->spec.around_pages - 1)) != 0;
     s->in_flight = cache->read_count == 1;
     const wide step = (wide)walk->compute_ns * s->window;
     s->compute_ns = (int64_t)(step / walk->total);
     s->rest_step = (uint64_t)(step % walk->total);
-    s->now = (struct numbers){
-        .inactive = cache->runs.size[PAGE_INACTIVE],
-        .room = cache->limit_pages - usage,
-        .age = cache->age,
-        .ahead_pages = run_pages(&cache->runs, s->ahead),
-        .ahead_age = cache->runs.runs[s->ahead].age,
-        .oldest_pages = pages_to_evict(s),
-        .now_ns = *cache->now_ns,
-        .arrives_ns = s->in_flight ? cache->reads[0].done_ns : *cache->now_ns,
-        .rest = (uint64_t)((wide)walk->compute_ns * walk->done % walk->total),
-    };
-    s->most_rounds = rounds_at_most(cache, s->process, walk);
+    stream_start(s, cache->limit_pages - usage);
+    s->now.arrives_ns = s->in_flight ? cache->reads[0].done_ns : *cache->now_ns;
+    s->now.rest = (uint64_t)((wide)walk->compute_ns * walk->done % walk->total);
+    s->most_rounds = stream_rounds(s, 1);
     cache->read_count = 0; /* page_stream puts it back */
     return true;
 }
 
-/* One reclaim of the cache's own (shrink() in page_reclaim.c), of which all goes well: see pages_to_evict and the room
- * that go_through leaves. */
+/* One reclaim of the cache's own (shrink() in page_reclaim.c), of which all goes well: see stream_to_evict and the
+ * room that is left. */
 static void reclaim(const struct stream *s, struct numbers *n)
 {
     const uint64_t want = s->cache->spec.batch_pages;
@@ -170,8 +148,7 @@ static void reclaim(const struct stream *s, struct numbers *n)
         n->ahead_pages += total;
 }
 
-/* The readahead of the next window. */
-static void read_ahead(const struct stream *s, struct numbers *n)
+void stream_read(const struct stream *s, struct numbers *n)
 {
     for (uint64_t left = s->window; left > 0;) {
         if (n->room == 0)
@@ -285,7 +262,7 @@ static void go_through(struct stream *s, int64_t until_ns)
         if (end_ns >= until_ns || (next & (spec->around_pages - 1) && flash_peek(flash, begin_ns, bytes) <= end_ns))
             break;
         n.now_ns = begin_ns;
-        read_ahead(s, &n);
+        stream_read(s, &n);
         if (s->in_flight && arrives_ns <= n.now_ns)
             finish_read(s, arrives_ns);
         n.arrives_ns = flash_issue(flash, n.now_ns, 0, bytes);
@@ -309,15 +286,18 @@ static void go_through(struct stream *s, int64_t until_ns)
     s->now = n;
 }
 
-static void end(struct stream *s, struct page_walk *walk)
+void stream_commit(struct stream *s, struct page_walk *walk)
 {
     struct page_cache *cache = s->cache;
     struct page_runs *all = &cache->runs;
     const struct numbers *n = &s->now;
     const uint32_t moved = (uint32_t)s->rounds * s->window;
     if (n->evicted > 0) {
-        if ((all->runs[s->oldest].attributes & MAPPED_MASK) == 0)
+        const struct page_run *oldest = &all->runs[s->oldest];
+        if ((oldest->attributes & MAPPED_MASK) == 0)
             cache->counts.unused_evicted += n->evicted;
+        if (cache->mark_count > 0)
+            marks_clear(cache, oldest->start, oldest->start + (uint32_t)n->evicted);
         page_runs_pass(all, s->oldest, (uint32_t)n->evicted);
         cache->counts.evicted += n->evicted;
         cache->counts.scanned += n->evicted;
@@ -326,20 +306,27 @@ static void end(struct stream *s, struct page_walk *walk)
     if (s->refaults)
         cache->counts.refaults += moved;
     page_runs_pass(all, s->ahead, moved);
-    page_runs_pass(all, s->ours, moved);
+    if (s->ours != FILE_ENDS)
+        page_runs_pass(all, s->ours, moved);
     *cache->now_ns = n->now_ns;
-    reads_update(cache);
-    marks_clear(cache, walk->next, walk->next + 1);
     walk->next += moved;
     walk->done += moved;
-    mark_set(cache, walk->next);
-    cache->processes[s->process].start = walk->next;
     cache->counts.minor_faults += n->faults;
     cache->counts.pages_read += moved;
     cache->counts.waits += n->waits;
     uint64_t peak = n->peak_inactive + all->size[PAGE_ACTIVE] + all->size[PAGE_LOCKED];
     if (peak > cache->peak_pages)
         cache->peak_pages = peak;
+}
+
+static void end(struct stream *s, struct page_walk *walk)
+{
+    struct page_cache *cache = s->cache;
+    marks_clear(cache, walk->next, walk->next + 1);
+    stream_commit(s, walk);
+    reads_update(cache);
+    mark_set(cache, walk->next);
+    cache->processes[s->process].start = walk->next;
 }
 
 bool page_stream(struct page_cache *cache, uint32_t process, struct page_walk *walk, int64_t until_ns)
