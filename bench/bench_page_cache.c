@@ -43,6 +43,7 @@ static struct page_cache_spec spec_of(const struct bench *bench)
     return (struct page_cache_spec){.pages = FILE_PAGES,
                                     .processes = 1,
                                     .page_bytes = 4096,
+                                    .base_bytes = 4096,
                                     .window_pages = 32,
                                     .around_pages = 16,
                                     .willneed_pages = 32,

@@ -109,6 +109,7 @@ static bool make_cache(struct run_state *run, struct arena *arena)
         .pages = m->layout.pages,
         .processes = run->processes,
         .page_bytes = page,
+        .base_bytes = device->page_bytes == 16384 && page >= 16384 ? 16384 : 4096,
         .window_pages = pages_of(device->readahead_bytes, page, 1u << 15),
         .around_pages = around,
         .willneed_pages = pages_of(device->willneed_bytes, page, PAGES_MAX),

@@ -16,6 +16,10 @@ static bool check_spec(const struct page_cache_spec *spec, struct error *err)
                     PAGE_PROCESSES_MAX);
     if (page < 4096 || page > READ_BYTES_MAX || (page & (page - 1)) != 0)
         return fail(err, STATUS_USAGE, "pages of %llu bytes; expected 4KiB to 2MiB", (unsigned long long)page);
+    if ((spec->base_bytes != 4096 && spec->base_bytes != 16384) || spec->base_bytes > page)
+        return fail(err, STATUS_USAGE,
+                    "the processor's pages have %llu bytes; expected 4KiB or 16KiB, and no more than %llu",
+                    (unsigned long long)spec->base_bytes, (unsigned long long)page);
     if (spec->window_pages < 1 || spec->window_pages > 1u << 15)
         return fail(err, STATUS_USAGE, "a readahead window of %u pages; expected 1 to 32768", spec->window_pages);
     if (spec->around_pages < 1 || spec->around_pages > 1u << 15 || (spec->around_pages & (spec->around_pages - 1)) != 0)
@@ -24,14 +28,14 @@ static bool check_spec(const struct page_cache_spec *spec, struct error *err)
     return true;
 }
 
-/* The page of a page table, and what it maps: with 2 MiB pages, the table above (x86 and arm64: 512 entries of 8 bytes
- * in 4 KiB; arm64 with 16 KiB pages: 2048 in 16 KiB). */
+/* A page of a page table, and what it maps. An entry of 8 bytes maps a page of the processor; with 4 KiB pages, 2 MiB
+ * are one entry of the table above (x86, arm64). */
 static void size_tables(struct page_cache *cache)
 {
-    const uint64_t page = cache->spec.page_bytes, base = page == 16384 ? page : 4096;
-    const uint64_t mapped = page == READ_BYTES_MAX ? page : base; /* by one entry */
+    const uint64_t page = cache->spec.page_bytes, base = cache->spec.base_bytes;
+    const uint64_t entry = base == 4096 && page == HUGE_BYTES ? page : base;
     cache->table_bytes = base;
-    cache->table_pages = (uint32_t)(base / 8 * mapped / page);
+    cache->table_pages = (uint32_t)(base / 8 * entry / page);
 }
 
 static uint64_t *bits_for(struct arena *arena, uint64_t count)
@@ -53,6 +57,8 @@ bool page_cache_init(struct page_cache **out, const struct page_cache_spec *spec
     cache->limit_pages = UINT64_MAX >> 1;
     cache->held = PAGE_NONE;
     generations_init(&cache->generations);
+    if (is_folio(cache) && cache->spec.window_pages < 2)
+        cache->spec.window_pages = 2;
     size_tables(cache);
     cache->nodes = bits_for(arena, spec->pages / NODE_PAGES);
     cache->marks = bits_for(arena, spec->pages);
@@ -296,7 +302,7 @@ bool page_cache_willneed(struct page_cache *cache, uint32_t process, uint32_t fi
         left -= count;
     }
     cache->generations.willneed = false;
-    return good;
+    return good || !cache->spec.relief;
 }
 
 bool page_cache_lock(struct page_cache *cache, uint32_t process, uint32_t first, uint32_t end)

@@ -43,7 +43,8 @@ typedef bool page_relief(void *host, struct page_cache *cache);
 struct page_cache_spec {
     uint32_t pages, processes;
     uint64_t page_bytes;     /* 4 KiB, 16 KiB, 64 KiB or 2 MiB */
-    uint32_t window_pages;   /* readahead: at least 1, at most 2^15 */
+    uint64_t base_bytes;     /* of the processor's page, at most page_bytes: what one entry of a page table maps */
+    uint32_t window_pages;   /* readahead: at least 1, at most 2^15; of folios (base_bytes < page_bytes) at least 2 */
     uint32_t around_pages;   /* fault-around: a power of two, 1: none */
     uint32_t willneed_pages; /* the most that one MADV_WILLNEED reads */
     enum page_advice advice;

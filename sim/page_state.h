@@ -13,6 +13,7 @@ enum {
     NODE_BYTES = 576,         /* struct xa_node on 64-bit (slabinfo's radix_tree_node) */
     FIRST_PRIORITY = 12,      /* DEF_PRIORITY, mm/vmscan.c */
     SCAN_BATCH = 32,          /* SWAP_CLUSTER_MAX, include/linux/swap.h */
+    HUGE_BYTES = 2 << 20,     /* what an entry of the table above the last maps, with 4 KiB pages */
     READ_BYTES_MAX = 2 << 20, /* a batch of readahead: mm/readahead.c, force_page_cache_ra */
     GENERATIONS_MIN = 2,      /* MIN_NR_GENS, include/linux/mmzone.h */
     GENERATION_BATCH = 64,    /* MAX_LRU_BATCH, mm/vmscan.c */
@@ -64,6 +65,12 @@ struct page_cache {
     uint32_t held;                   /* the page whose fault is being served, or PAGE_NONE */
 };
 
+/* The granule is larger than the processor's page. */
+static inline bool is_folio(const struct page_cache *cache)
+{
+    return cache->spec.base_bytes < cache->spec.page_bytes;
+}
+
 static inline uint64_t there(const struct page_cache *cache)
 {
     const struct page_runs *all = &cache->runs;
@@ -94,7 +101,9 @@ uint32_t reads_first(const struct page_cache *cache, uint32_t first, uint32_t en
 /* When the page is there: now, unless it is in flight. */
 int64_t read_done_ns(const struct page_cache *cache, uint32_t page);
 
-/* Readahead for a fault on an absent page, and on a marked one (do_sync_mmap_readahead, do_async_mmap_readahead). */
+/* Readahead for a fault on an absent page, and on a marked one (do_sync_mmap_readahead, do_async_mmap_readahead). Where
+ * memory ends, so does a window (its pages are charged with __GFP_NORETRY), unless the relief says that the app is
+ * dead: false. */
 bool readahead_sync(struct page_cache *cache, struct page_process *process, uint32_t page);
 bool readahead_async(struct page_cache *cache, struct page_process *process, uint32_t page);
 

@@ -12,7 +12,8 @@ static bool begin(struct stream *s)
     const uint32_t page = s->walk->next;
     const uint64_t usage = usage_with(cache, cache->kernel_bytes);
     if (spec->lists != LISTS_CLASSIC || s->walk->stride != 1 || spec->advice == PAGES_NORMAL || page == 0 ||
-        cache->flash->spec.hot_after_ns > 0 || usage > cache->limit_pages || cache->processes[s->process].misses > 0 ||
+        (spec->advice == PAGES_SEQUENTIAL && is_folio(cache)) || cache->flash->spec.hot_after_ns > 0 ||
+        usage > cache->limit_pages || cache->processes[s->process].misses > 0 ||
         s->window * spec->page_bytes > READ_BYTES_MAX)
         return false;
     reads_update(cache);

@@ -230,15 +230,26 @@ static int64_t next_size(int64_t size, int64_t most)
     return size < most / 16 ? 4 * size : size <= most / 2 ? 2 * size : most;
 }
 
+static bool read_ahead(struct page_cache *cache, int64_t first, int64_t count, int64_t ahead)
+{
+    return read_window(cache, first, count, ahead) || !cache->spec.relief;
+}
+
 bool readahead_sync(struct page_cache *cache, struct page_process *process, uint32_t page)
 {
     const int64_t window = cache->spec.window_pages;
+    if (is_folio(cache) && cache->spec.advice != PAGES_RANDOM) {
+        process->start = page;
+        process->size = window;
+        process->async = window / 2;
+        return read_ahead(cache, process->start, process->size, process->async);
+    }
     switch (cache->spec.advice) {
     case PAGES_RANDOM:
         return true;
     case PAGES_SEQUENTIAL:
         if (page > 0)
-            return read_window(cache, page, window, 0);
+            return read_ahead(cache, page, window, 0);
         process->start = 0;
         process->size = window;
         process->async = window / 2;
@@ -253,7 +264,7 @@ bool readahead_sync(struct page_cache *cache, struct page_process *process, uint
         process->async = window / 4;
         break;
     }
-    return read_window(cache, process->start, process->size, process->async);
+    return read_ahead(cache, process->start, process->size, process->async);
 }
 
 /* The first absent page after `page`, looking at no more than `most`. */
@@ -290,5 +301,5 @@ bool readahead_async(struct page_cache *cache, struct page_process *process, uin
     if (end > process->start)
         process->size = end - process->start;
     process->async = process->size;
-    return read_window(cache, process->start, process->size, process->async);
+    return read_ahead(cache, process->start, process->size, process->async);
 }

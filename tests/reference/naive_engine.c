@@ -362,10 +362,17 @@ static void run_token(struct naive_twin *twin, const struct segment *segment, ui
         naive_memory(twin, MEMORY_ACTIVATION, segment->activation_bytes);
     if (!twin->over)
         naive_memory(twin, MEMORY_KV, kv_bytes(twin->spec->trace, context + segment->context_growth));
+    uint64_t kept = 0;
     for (uint32_t i = 0; i < segment->step_count && !twin->over; i++) {
-        run_step(twin, segment->first_step + i, context, &token);
+        kept += twin->spec->loader.keep_activations ? segment->activation_bytes : 0;
+        if (kept > segment->activation_bytes)
+            naive_memory(twin, MEMORY_ACTIVATION, kept);
+        if (!twin->over)
+            run_step(twin, segment->first_step + i, context, &token);
         twin->flat_at++;
     }
+    if (kept > 0 && !twin->over)
+        naive_memory(twin, MEMORY_ACTIVATION, segment->activation_bytes);
     token.latency_ns = twin->now_ns - begin;
     token.stall_ns = twin->spent_ns[SPEND_STALL] - stalled;
     token.bytes_read = twin->result->numbers.bytes_read - *read_before;

@@ -159,22 +159,27 @@ static bool fault_absent(struct naive_page_cache *cache, uint32_t q, uint32_t i)
     bool ok = true;
     *cache->now_ns += cache->spec.major_ns;
     cache->counts.major_faults++;
-    if (cache->spec.advice == PAGES_NORMAL) {
+    if (cache->folios && cache->spec.advice != PAGES_RANDOM) {
+        process->start = i;
+        process->size = w;
+        process->async = w / 2;
+        ok = read_window(cache, i, w, w / 2) || cache->relief == NULL;
+    } else if (cache->spec.advice == PAGES_NORMAL) {
         if (process->misses < MISSES_MAX)
             process->misses++;
         if (process->misses <= MISSES_NO_WINDOW) {
             process->start = i > w / 2 ? i - w / 2 : 0;
             process->size = w;
             process->async = w / 4;
-            ok = read_window(cache, process->start, w, w / 4);
+            ok = read_window(cache, process->start, w, w / 4) || cache->relief == NULL;
         }
     } else if (cache->spec.advice == PAGES_SEQUENTIAL && i == 0) {
         process->start = 0;
         process->size = w;
         process->async = w / 2;
-        ok = read_window(cache, 0, w, w / 2);
+        ok = read_window(cache, 0, w, w / 2) || cache->relief == NULL;
     } else if (cache->spec.advice == PAGES_SEQUENTIAL) {
-        ok = read_window(cache, i, w, 0);
+        ok = read_window(cache, i, w, 0) || cache->relief == NULL;
     }
     if (ok && cache->pages[i].list == NONE)
         ok = read_window(cache, i, 1, 0);
@@ -213,7 +218,7 @@ static bool read_ahead(struct naive_page_cache *cache, uint32_t q, uint32_t i)
     if (end > process->start)
         process->size = end - process->start;
     process->async = process->size;
-    return read_window(cache, process->start, process->size, process->async);
+    return read_window(cache, process->start, process->size, process->async) || cache->relief == NULL;
 }
 
 static bool fault_marked(struct naive_page_cache *cache, uint32_t q, uint32_t i)
@@ -275,8 +280,13 @@ bool naive_page_cache_init(struct naive_page_cache **made, const struct page_cac
                                        .limit_pages = UINT64_MAX,
                                        .max_seq = 3,
                                        .held = PAGE_NONE};
-    cache->table_bytes = spec->page_bytes == 16384 ? 16384 : 4096;
-    cache->table_pages = spec->page_bytes == 65536 ? 32 : cache->table_bytes / 8;
+    cache->folios = spec->page_bytes > spec->base_bytes;
+    if (cache->folios && spec->window_pages < 2)
+        cache->spec.window_pages = 2;
+    cache->table_bytes = spec->base_bytes;
+    cache->table_pages = (uint32_t)(spec->base_bytes / 8 / (spec->page_bytes / spec->base_bytes));
+    if (spec->page_bytes == 2 * 1024 * 1024 && spec->base_bytes == 4096)
+        cache->table_pages = 512;
     cache->pages = arena_alloc(arena, spec->pages + LISTS, sizeof *cache->pages);
     cache->nodes = arena_alloc(arena, spec->pages / NODE_PAGES + 1, sizeof *cache->nodes);
     bool ok = cache->pages != NULL && cache->nodes != NULL;
@@ -372,7 +382,7 @@ bool naive_page_cache_willneed(struct naive_page_cache *cache, uint32_t process,
         left -= n;
     }
     cache->willneed = false;
-    return ok;
+    return ok || cache->relief == NULL;
 }
 
 bool naive_page_cache_lock(struct naive_page_cache *cache, uint32_t process, uint32_t first, uint32_t end)

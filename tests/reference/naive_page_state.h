@@ -52,6 +52,7 @@ struct naive_page_cache {
     uint64_t table_pages, table_bytes;
     uint64_t age, snapshot;
     uint64_t min_seq, max_seq; /* of generations */
+    bool folios;               /* a granule is larger than the processor's page */
     bool willneed;             /* what is read is not read for a fault */
     uint32_t held;             /* or PAGE_NONE */
     uint32_t batch_first, batch_pages;

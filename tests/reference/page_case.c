@@ -87,6 +87,7 @@ static void make_spec(struct page_case *c)
         spec->pages = (uint32_t)between(rng, 20, 2500);
     spec->processes = c->kind == CASE_CYCLIC || chance(rng, 60) ? 1 : (uint32_t)between(rng, 2, 3);
     spec->page_bytes = sizes[rng_below(rng, 6)];
+    spec->base_bytes = spec->page_bytes >= 16384 && chance(rng, 50) ? 16384 : 4096;
     spec->window_pages = (uint32_t)(chance(rng, 60) ? UINT64_C(1) << between(rng, 0, 6) : between(rng, 1, 64));
     spec->around_pages = 1U << between(rng, 0, 4);
     spec->willneed_pages = (uint32_t)scaled(rng, 1, 2000);
@@ -107,8 +108,9 @@ static void make_spec(struct page_case *c)
 static uint64_t least_limit(const struct page_case *c)
 {
     const struct page_cache_spec *spec = &c->spec;
-    uint64_t table_bytes = spec->page_bytes == 16384 ? 16384 : 4096;
-    uint64_t table_pages = spec->page_bytes == 65536 ? 32 : table_bytes / 8;
+    uint64_t table_bytes = spec->base_bytes;
+    uint64_t table_pages =
+        spec->page_bytes == 2 * MIB ? 16 : table_bytes / 8 / (spec->page_bytes / table_bytes); /* or more */
     uint64_t kernel_bytes =
         (spec->pages / table_pages + 1) * table_bytes * spec->processes + (uint64_t)(spec->pages / 64 + 1) * 576;
     return kernel_bytes / spec->page_bytes + c->lock_pages + 3 * (uint64_t)spec->window_pages + 36;

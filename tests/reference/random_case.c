@@ -176,6 +176,7 @@ static void make_loader(struct random_case *c, struct rng *rng)
     loader->read_bytes = chance(rng, 50) ? 0 : 4096 * between(rng, 1, 30);
     loader->evict_when = chance(rng, 30) ? EVICT_AFTER_STEP : EVICT_BEFORE_INSERT;
     loader->overlap = chance(rng, 20) ? OVERLAP_NONE : chance(rng, 50) ? OVERLAP_PREFETCH : OVERLAP_BLOCKS;
+    loader->keep_activations = chance(rng, 25);
     if (chance(rng, 25)) {
         c->spec.device.pressure.rule = KILL_THRESHOLD;
         c->spec.device.pressure.threshold_bytes = chance(rng, 10)

@@ -71,7 +71,6 @@ static void ample(struct random_case *c)
     for (int kind = ALLOCATOR_FIXED; kind <= ALLOCATOR_MALLOC; kind++) {
         c->spec.loader.allocator = (enum allocator_kind)kind;
         c->spec.loader.arena_bytes = UINT64_C(1) << 36;
-        c->spec.loader.reuse = true;
         run(c, &arena, &placed);
         HOLDS(c, placed.numbers.alloc_failures == 0 && placed.numbers.alloc_compactions == 0);
         HOLDS(c, same_numbers(&placed.numbers, &plain.numbers));
@@ -98,7 +97,7 @@ static void make_tight(struct random_case *c, struct rng *rng)
     loader->arena_bytes = rng_below(rng, 8) == 0 ? 0 : least + rng_below(rng, 2 * held + 400000);
     loader->alloc_ns = (int64_t)(rng_below(rng, 2) * rng_below(rng, 30000));
     loader->compact = rng_below(rng, 3) > 0;
-    loader->reuse = rng_below(rng, 2);
+    loader->keep_activations = rng_below(rng, 2);
     if (rng_below(rng, 2))
         c->trace.kv_bytes_per_token = rng_below(rng, 200);
 }
@@ -126,12 +125,13 @@ static void check_sums(struct random_case *c, const struct run_result *result)
     }
     for (uint32_t i = 0; i < result->sample_count; i++)
         HOLDS(c, result->samples[i].largest_hole_bytes >= n->largest_hole_bytes &&
-                     result->samples[i].internal_fragmentation_bytes <= n->internal_fragmentation_bytes);
+                     result->samples[i].internal_fragmentation_bytes <= n->internal_fragmentation_bytes &&
+                     result->samples[i].external_fragmentation_bytes <= n->external_fragmentation_bytes);
     uint64_t activations = 0;
     for (uint32_t s = 0; s < c->trace.segment_count; s++)
         if (c->trace.segments[s].activation_bytes > activations)
             activations = c->trace.segments[s].activation_bytes;
-    HOLDS(c, !c->spec.loader.reuse || n->peak_activation_bytes <= activations);
+    HOLDS(c, c->spec.loader.keep_activations || n->peak_activation_bytes <= activations);
     seen.killed += strcmp(n->killed_by, "allocator") == 0;
     seen.failures += n->alloc_failures > 0;
     seen.compactions += n->alloc_compactions > 0;

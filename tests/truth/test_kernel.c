@@ -77,6 +77,7 @@ static void either_start(struct either *e, bool twin, const char *advice, uint64
     const struct page_cache_spec spec = {.pages = PAGES,
                                          .processes = 1,
                                          .page_bytes = 4096,
+                                         .base_bytes = 4096,
                                          .window_pages = 32,
                                          .around_pages = 16,
                                          .willneed_pages = 32,

@@ -271,6 +271,7 @@ static void as_plain_walks(void **state)
         const struct page_cache_spec spec = {.pages = (uint32_t)((world.model.file_bytes + 4095) / 4096),
                                              .processes = world.spec.loader.processes,
                                              .page_bytes = 4096,
+                                             .base_bytes = 4096,
                                              .window_pages = 32,
                                              .around_pages = 16,
                                              .willneed_pages = 32,
