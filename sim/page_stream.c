@@ -1,4 +1,4 @@
-/* Steady streaming in closed form. Each round is one window: the fault on its marked first page, readahead of the next
+/* Steady streaming. Each round is one window: the fault on its marked first page, readahead of the next
  * window with the reclaim that this takes, the wait for the window's own read, the faults on its further groups, and
  * the computing between its touches. Only numbers change from round to round; the runs are moved once, at the end. */
 #include "sim/page_stream.h"
@@ -175,22 +175,10 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* How many more windows are like the one before them, of which reclaim took `taken` pages: see skip. */
-static uint64_t rounds_alike(const struct stream *s, const struct numbers *n, uint64_t taken, int64_t walk_ns,
-                             int64_t until_ns)
+/* How many more windows reclaim treats like the one before them, of which it took `taken` pages, a window or none. */
+static uint64_t rounds_alike(const struct stream *s, const struct numbers *n, uint64_t taken)
 {
-    const struct page_cache_spec *spec = &s->cache->spec;
-    const struct flash *flash = s->cache->flash;
-    const uint64_t w = s->window, active = s->cache->runs.size[PAGE_ACTIVE];
-    const int64_t every_ns = flash->last.max_ns, stream_ns = flash->last.stream_ns;
-    /* From a window's arrival, and from now, to the moment at which the read that it begins could move. */
-    const int64_t issue_ns = spec->minor_ns + (int64_t)taken * spec->scan_ns;
-    const int64_t ready_ns = walk_ns + 1 + issue_ns + flash->spec.setup_ns;
-    const int64_t first_ns = n->now_ns + issue_ns + flash->spec.setup_ns;
-    if (flash->spec.hot_after_ns > 0 || w % spec->around_pages != 0 || n->arrives_ns != flash->link_free_ns ||
-        n->now_ns + issue_ns >= n->arrives_ns || first_ns > n->arrives_ns ||
-        first_ns + stream_ns > n->arrives_ns + every_ns || ready_ns >= every_ns || ready_ns + stream_ns > 2 * every_ns)
-        return 0;
+    const uint64_t w = s->window;
     uint64_t rounds = s->most_rounds - s->rounds - 1;
     if (taken == 0)
         rounds = least(rounds, n->room / w);
@@ -199,31 +187,53 @@ static uint64_t rounds_alike(const struct stream *s, const struct numbers *n, ui
     if (taken == 0 || s->gone != s->ahead)
         rounds = least(rounds, (n->ahead_pages - 1) / w);
     if (taken == 0 && s->refaults) { /* what lies ahead is younger with each page, and the age stays */
-        const uint64_t bound = n->ahead_age + w - 1 + active;
+        const uint64_t bound = n->ahead_age + w - 1 + s->cache->runs.size[PAGE_ACTIVE];
         rounds = least(rounds, n->age > bound ? (n->age - bound - 1) / w + 1 : 0);
     }
-    const int64_t left_ns = until_ns - (n->arrives_ns + walk_ns + 1);
-    return least(rounds, left_ns > 0 ? (uint64_t)((left_ns - 1) / every_ns) + 1 : 0);
+    return rounds;
 }
 
-/* Many windows at once, after one that took `taken` pages from the oldest run, a window or none: when the flash is what
- * all wait for, each read follows the one before it without a gap, and the windows come every max_ns, whatever the
- * computing between them, which is shorter. */
-static void skip(struct stream *s, struct numbers *n, uint64_t taken, int64_t walk_ns, int64_t until_ns)
+/* Many windows after one that took `taken` pages from the oldest run: of each only the clock and the flash (flash.h)
+ * are gone through, the rest follows from their number. */
+static void repeat(struct stream *s, struct numbers *n, uint64_t taken, int64_t walk_ns, int64_t until_ns)
 {
+    const struct page_cache_spec *spec = &s->cache->spec;
     struct flash *flash = s->cache->flash;
-    const uint64_t w = s->window, total = s->walk->total, rounds = rounds_alike(s, n, taken, walk_ns, until_ns);
-    if (rounds == 0)
+    const uint64_t w = s->window, total = s->walk->total, step = s->rest_step;
+    if (flash->spec.hot_after_ns > 0 || w % spec->around_pages != 0 || flash->in_flight != 1)
         return;
-    const int64_t passed_ns = (int64_t)rounds * flash->last.max_ns;
-    const uint64_t rest = (uint64_t)((n->rest + (wide)(rounds - 1) * s->rest_step) % total) + s->rest_step;
-    n->rest = rest % total;
-    n->now_ns = n->arrives_ns + passed_ns - flash->last.max_ns + walk_ns + (rest >= total);
-    n->arrives_ns += passed_ns;
-    flash->link_start_ns += passed_ns;
-    flash->link_free_ns += passed_ns;
-    flash->moved_bytes += rounds * w * s->cache->spec.page_bytes;
-    n->waits += rounds;
+    const uint64_t most = rounds_alike(s, n, taken);
+    const int64_t issue_after_ns = spec->minor_ns + (int64_t)taken * spec->scan_ns, setup_ns = flash->spec.setup_ns;
+    const int64_t max_ns = flash->last.max_ns, stream_ns = flash->last.stream_ns;
+    int64_t now_ns = n->now_ns, arrives_ns = n->arrives_ns, link_ns = flash->link_free_ns;
+    uint64_t rest = n->rest, rounds = 0;
+    for (; rounds < most; rounds++) {
+        const int64_t issue_ns = now_ns + issue_after_ns, ready_ns = issue_ns + setup_ns;
+        const int64_t end_ns = (arrives_ns > issue_ns ? arrives_ns : issue_ns) + walk_ns;
+        const int64_t moves_ns = (ready_ns > link_ns ? ready_ns : link_ns) + max_ns;
+        const int64_t next_ns = ready_ns + stream_ns > moves_ns ? ready_ns + stream_ns : moves_ns;
+        if (end_ns + 1 >= until_ns || (s->straddles && next_ns <= end_ns + 1))
+            break;
+        if (arrives_ns > issue_ns) {
+            n->waits++;
+        } else { /* the flash was idle for a while */
+            flash->busy_ns += arrives_ns - flash->busy_since_ns;
+            flash->busy_since_ns = issue_ns;
+        }
+        link_ns = moves_ns;
+        arrives_ns = next_ns;
+        rest += step;
+        now_ns = end_ns + (rest >= total);
+        rest -= rest >= total ? total : 0;
+    }
+    n->now_ns = now_ns;
+    n->arrives_ns = arrives_ns;
+    n->rest = rest;
+    if (rounds > 0) {
+        flash->link_free_ns = link_ns;
+        flash->link_start_ns = link_ns - max_ns;
+    }
+    flash->moved_bytes += rounds * w * spec->page_bytes;
     n->faults += rounds * ((w >> s->around_shift) + s->straddles);
     n->ahead_age += rounds * w;
     n->ahead_pages -= taken == 0 || s->gone != s->ahead ? rounds * w : 0;
@@ -281,7 +291,7 @@ static void go_through(struct stream *s, int64_t until_ns)
             n.now_ns++;
         }
         if (n.room == room || (n.evicted == evicted && n.room >= w))
-            skip(s, &n, n.evicted - evicted, walk_ns, until_ns);
+            repeat(s, &n, n.evicted - evicted, walk_ns, until_ns);
     }
     s->now = n;
 }

@@ -1,4 +1,4 @@
-/* Steady streaming: a walk through pages that are absent, one readahead window after the other, in closed form. */
+/* Steady streaming: a walk through pages that are absent, one readahead window after the other. */
 #ifndef POCKETLOAD_SIM_PAGE_STREAM_H
 #define POCKETLOAD_SIM_PAGE_STREAM_H
 
