@@ -26,7 +26,9 @@ uint64_t stream_rounds(const struct stream *s, uint32_t further)
     const uint32_t w = s->window, page = s->walk->next, pages = cache->runs.pages;
     uint32_t table = first_unset(cache->processes[s->process].tables, page / cache->table_pages,
                                  (s->walk->end - 1) / cache->table_pages + 1);
-    uint32_t node = first_unset(cache->nodes, page / NODE_PAGES, (pages - 1) / NODE_PAGES + 1);
+    const uint64_t behind = s->walk->end + (uint64_t)further * w; /* no page beyond is read */
+    uint32_t last = behind < pages ? (uint32_t)behind : pages;
+    uint32_t node = first_unset(cache->nodes, page / NODE_PAGES, (last - 1) / NODE_PAGES + 1);
     uint64_t mapped = (uint64_t)table * cache->table_pages, known = (uint64_t)node * NODE_PAGES;
     mapped = mapped < s->walk->end ? mapped : s->walk->end;
     known = known < pages ? known : pages;
