@@ -78,6 +78,9 @@ static bool parse_growth(char *text, struct app_spec *app, struct error *err)
     if (!parse_size(most, "growth's end", &app->most_bytes, err))
         return false;
     char size[UNITS_TEXT], end[UNITS_TEXT];
+    if (app->most_bytes > app->bytes && app->most_bytes - app->bytes > APP_GROWTH_MAX_BYTES)
+        return fail(err, STATUS_USAGE,
+                    "it grows to \"%.*s\", by too much: expected at most 1TiB more than it starts with", QUOTED, most);
     if (app->most_bytes < app->bytes)
         return fail(err, STATUS_USAGE, "it grows up to %s, less than the %s that it starts with: expected more",
                     print_bytes(app->most_bytes, end), print_bytes(app->bytes, size));
@@ -158,7 +161,7 @@ int64_t app_step_ns(const struct app_spec *app, uint64_t k)
 {
     if (app->growth_bps == 0 || app->bytes + (k - 1) * APP_STEP_BYTES >= app->most_bytes)
         return INT64_MAX;
-    /* k is at most 2^30 here, as sizes are at most 2^50. */
+    /* k is at most 2^30 here, as growths are at most 2^40. */
     wide after = ((wide)k * APP_STEP_BYTES * 1000000000 + app->growth_bps - 1) / app->growth_bps;
     wide at = after + (uint64_t)app->start_ns;
     return at < INT64_MAX ? (int64_t)at : INT64_MAX;
