@@ -161,7 +161,7 @@ int64_t app_step_ns(const struct app_spec *app, uint64_t k)
 {
     if (app->growth_bps == 0 || app->bytes + (k - 1) * APP_STEP_BYTES >= app->most_bytes)
         return INT64_MAX;
-    /* k is at most 2^30 here, as growths are at most 2^40. */
+    /* k is at most 2^20 here, as growths are at most 2^40. */
     wide after = ((wide)k * APP_STEP_BYTES * 1000000000 + app->growth_bps - 1) / app->growth_bps;
     wide at = after + (uint64_t)app->start_ns;
     return at < INT64_MAX ? (int64_t)at : INT64_MAX;

@@ -166,7 +166,7 @@ static bool node_is_there(const struct page_cache *cache, uint32_t page)
     return cache->nodes[node >> 6] >> (node & 63) & 1;
 }
 
-/* Adds pages from page_of(batch_end) on, at most `count`, in one piece; how many, 0: no memory. */
+/* Adds pages from `first` on to the batch, at most `count`, in one piece; how many, 0: no memory. */
 static uint32_t add_piece(struct page_cache *cache, uint32_t first, uint32_t count)
 {
     if (!room_for_page(cache))
