@@ -251,7 +251,7 @@ static bool parse_millionths(const struct number *n, uint64_t one_is, uint64_t m
     return true;
 }
 
-bool parse_share(const char *text, uint32_t *ppm, struct error *err)
+bool parse_share_to(const char *text, uint32_t most_ppm, uint32_t *ppm, struct error *err)
 {
     struct number n;
     if (!scan(text, "a share", "35% or 0.35", &n, err))
@@ -262,11 +262,19 @@ bool parse_share(const char *text, uint32_t *ppm, struct error *err)
     uint64_t value;
     if (!parse_millionths(&n, percent ? 10000 : 1000000, UINT64_MAX, &value, err))
         return false;
-    if (value > 1000000)
+    if (value > most_ppm && most_ppm == 1000000)
         return fail(err, STATUS_USAGE, "\"%.*s\" is more than all: a share is from 0%% to 100%%, or from 0 to 1",
                     quoted(&n), n.text);
+    if (value > most_ppm)
+        return fail(err, STATUS_USAGE, "\"%.*s\" is too much: expected at most %u%%", quoted(&n), n.text,
+                    most_ppm / 10000);
     *ppm = (uint32_t)value;
     return true;
+}
+
+bool parse_share(const char *text, uint32_t *ppm, struct error *err)
+{
+    return parse_share_to(text, 1000000, ppm, err);
 }
 
 bool parse_decimal(const char *text, uint64_t *ppm, struct error *err)

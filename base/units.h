@@ -28,6 +28,8 @@ bool parse_flops(const char *text, uint64_t *flops, struct error *err);
 
 /* A share in parts per million: "35%", "0.5%", "1" (= 100 %), "0.25". From 0 to 1000000. */
 bool parse_share(const char *text, uint32_t *ppm, struct error *err);
+/* The same for what may be more than all: up to most_ppm, 1000000 at least, in whole percents. */
+bool parse_share_to(const char *text, uint32_t most_ppm, uint32_t *ppm, struct error *err);
 
 /* A plain number in parts per million, for exponents and factors: "1.05" -> 1050000. At most 1e6 (1e12 ppm). */
 bool parse_decimal(const char *text, uint64_t *ppm, struct error *err);

@@ -129,6 +129,7 @@ CREATE TABLE IF NOT EXISTS sample (
     flash_bytes_per_s INTEGER NOT NULL, -- since the sample before
     swap_used_bytes INTEGER NOT NULL,   -- of zram, before compression
     internal_fragmentation_bytes INTEGER NOT NULL,
+    external_fragmentation_bytes INTEGER NOT NULL,
     largest_hole_bytes INTEGER NOT NULL, -- of the allocator; 0 without one
     PRIMARY KEY (run_key, time_ns)
 ) STRICT, WITHOUT ROWID;

@@ -35,8 +35,8 @@ static const char *const statement_texts[STATEMENTS] = {
     [STATEMENT_SAMPLE] = "INSERT OR REPLACE INTO sample (run_key, time_ns, weights_bytes, kv_bytes, activation_bytes, "
                          "runtime_bytes, streamed_bytes, file_bytes, page_tables_bytes, os_bytes, other_apps_bytes, "
                          "zram_bytes, in_flight_bytes, free_bytes, flash_bytes, flash_bytes_per_s, swap_used_bytes, "
-                         "internal_fragmentation_bytes, largest_hole_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
-                         "?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+                         "internal_fragmentation_bytes, external_fragmentation_bytes, largest_hole_bytes) VALUES (?1, "
+                         "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
     [STATEMENT_BLOCK] = "INSERT INTO block (run_key, block, name, accesses, hits, loads, evictions, bytes_read) "
                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [STATEMENT_KILL] = "INSERT INTO app_kill (run_key, n, time_ns, app, adj, bytes, rule) "
@@ -225,7 +225,7 @@ static bool put_member(struct store *store, const char *experiment, const char *
     return stmt && finish(stmt, bind_text(stmt, 1, experiment) && bind_text(stmt, 2, run_key));
 }
 
-enum { TOKEN_NUMBERS = 10, SAMPLE_NUMBERS = 1 + MEMORY_CLASSES + 7 };
+enum { TOKEN_NUMBERS = 10, SAMPLE_NUMBERS = 1 + MEMORY_CLASSES + 8 };
 
 static bool put_tokens(struct store *store, const char *run_key, const struct run_result *result)
 {
@@ -280,7 +280,8 @@ static bool put_samples(struct store *store, const char *run_key, const struct r
         rest[3] = before ? rate(s->flash_bytes - before->flash_bytes, s->time_ns - before->time_ns) : 0;
         rest[4] = (int64_t)s->swap_used_bytes;
         rest[5] = (int64_t)s->internal_fragmentation_bytes;
-        rest[6] = (int64_t)s->largest_hole_bytes;
+        rest[6] = (int64_t)s->external_fragmentation_bytes;
+        rest[7] = (int64_t)s->largest_hole_bytes;
         ok = finish(stmt, bind_integers(stmt, 2, values, SAMPLE_NUMBERS));
         before = s;
     }

@@ -40,7 +40,9 @@ static const char set_aside[] = "DROP VIEW runs; DROP VIEW ranking; DROP VIEW to
 static const char fill_rows[] =
     "INSERT INTO token (" TOKEN_2 ", refaults, bytes_readahead_wasted) SELECT " TOKEN_2 ", 0, 0 FROM old_token; "
     "INSERT INTO sample (" SAMPLE_2 ", file_bytes, page_tables_bytes, zram_bytes, swap_used_bytes, "
-    "internal_fragmentation_bytes, largest_hole_bytes) SELECT " SAMPLE_2 ", 0, 0, 0, 0, 0, 0 FROM old_sample; "
+    "internal_fragmentation_bytes, external_fragmentation_bytes, largest_hole_bytes) SELECT " SAMPLE_2
+    ", 0, 0, 0, 0, 0, "
+    "0, 0 FROM old_sample; "
     "DROP TABLE old_run; DROP TABLE old_token; DROP TABLE old_sample";
 
 /* By version. The first could not tell late bytes from useful ones (all that was not wasted counts as useful), knew no

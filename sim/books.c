@@ -13,8 +13,10 @@ static struct flow flow_now(const struct run_state *run)
 /* Activations are a segment's, the KV cache grows with each token. */
 static void grow(struct run_state *run, const struct segment *segment, uint32_t repeat, uint64_t context)
 {
-    if (repeat == 0)
-        run_grow(run, MEMORY_ACTIVATION, run->processes * segment->activation_bytes);
+    if (repeat == 0) {
+        run->activation_bytes = run->processes * segment->activation_bytes;
+        run_grow(run, MEMORY_ACTIVATION, run->activation_bytes);
+    }
     uint64_t kv_bytes = run->processes * trace_kv_bytes(run->trace, context + segment->context_growth);
     if (run_goes_on(run) && placing_kv(run, kv_bytes))
         run_grow(run, MEMORY_KV, kv_bytes);

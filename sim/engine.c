@@ -251,7 +251,7 @@ static void chunked_token(struct run_state *run, const struct segment *segment, 
         uint32_t count = trace_step_begin(trace, step + 1) - begin;
         int64_t ns = run_step_ns(run, step, context);
         run->at_step = i;
-        if (run->placing && !placing_step_begin(run, segment->activation_bytes))
+        if (run->follows_steps && !placing_step_begin(run, segment->activation_bytes))
             return;
         if (quiet && run->host.view.held_bytes <= run->host.view.budget_bytes &&
             step_of_hits(run, begin, count, repeats))
@@ -304,7 +304,7 @@ static bool run_whole(struct run_state *run, const struct run_spec *spec, struct
             run->numbers.killed_phase = phase_names[run->phase];
         }
     }
-    return !run->failed;
+    return !run->failed && run_check_time(run, run->now_ns);
 }
 
 bool engine_run(const struct run_spec *spec, struct arena *arena, struct run_result *result, struct error *err)

@@ -40,10 +40,10 @@ struct loader {
     uint32_t processes;    /* that map the file and run the trace, a token each in turn */
     /* all modes */
     enum allocator_kind allocator;
-    uint64_t arena_bytes; /* the allocator's address space; 0: budget, KV cache and activations */
-    int64_t alloc_ns;     /* of one call */
-    bool compact;         /* allocator malloc: move ranges together when only the holes are too small */
-    bool reuse;           /* a step's activations are released after it; else they stay until the token ends */
+    uint64_t arena_bytes;  /* the allocator's address space; 0: budget, KV cache and activations */
+    int64_t alloc_ns;      /* of one call */
+    bool compact;          /* allocator malloc: move ranges together when only the holes are too small */
+    bool keep_activations; /* loader.reuse = no: a step's stay until its token ends, else they go with it */
 };
 
 /* A policy with its checked parameters; block names are ids already. policy == NULL: none (not for evict in chunked
@@ -120,9 +120,10 @@ struct sample_numbers {
     uint64_t class_bytes[MEMORY_CLASSES];
     uint64_t in_flight_bytes; /* of weights, reserved and not yet there; part of the weights class */
     uint64_t free_bytes;
-    uint64_t flash_bytes;                                      /* moved since the start */
-    uint64_t swap_used_bytes;                                  /* before compression */
-    uint64_t internal_fragmentation_bytes, largest_hole_bytes; /* of the allocator; 0 without one */
+    uint64_t flash_bytes;     /* moved since the start */
+    uint64_t swap_used_bytes; /* before compression */
+    /* Of the allocator; 0 without one. */
+    uint64_t internal_fragmentation_bytes, external_fragmentation_bytes, largest_hole_bytes;
 };
 
 struct block_numbers {

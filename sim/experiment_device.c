@@ -130,20 +130,24 @@ static bool read_version(char *item, struct version_limit *out, struct error *er
     return true;
 }
 
-/* The limits of the highest version that is not above the system's take the place of the plain ones. */
+/* The limits of the highest version that is not above the system's take the place of the plain ones. lowest gets the
+ * lowest version listed when the system's is below all, else "". */
 static bool limits_by_version(const char *list, const char *version, uint64_t *limit, uint64_t *entitled,
-                              struct error *err)
+                              char lowest[JETSAM_TEXT], struct error *err)
 {
     char text[JETSAM_TEXT], best[JETSAM_TEXT] = "", *rest = text;
+    *lowest = '\0';
     must(strlen(list) < sizeof text);
     strcpy(text, list);
     for (unsigned number = 1;; number++) {
         struct version_limit item;
         char *word = strtok_r(rest, " ", &rest);
         if (!word)
-            return true;
+            break;
         if (!read_version(word, &item, err))
             return fail_in(err, "item %u", number);
+        if (!*lowest || compare_versions(item.version, lowest) < 0)
+            strcpy(lowest, item.version);
         if (!version || compare_versions(item.version, version) > 0 ||
             (*best && compare_versions(item.version, best) < 0))
             continue;
@@ -151,6 +155,9 @@ static bool limits_by_version(const char *list, const char *version, uint64_t *l
         *limit = item.limit_bytes;
         *entitled = item.entitled_bytes;
     }
+    if (!version || *best)
+        *lowest = '\0';
+    return true;
 }
 
 static bool finish_jetsam(const struct selection *selection, struct run_config *config, struct error *err)
@@ -158,12 +165,18 @@ static bool finish_jetsam(const struct selection *selection, struct run_config *
     uint64_t *limit = &config->device.pressure.jetsam_limit_bytes;
     uint64_t entitled = number_of(selection, "jetsam_limit_entitled");
     const struct chosen *by_os = chosen_of(selection, "device", "jetsam_by_os");
+    char lowest[JETSAM_TEXT] = "", text[256];
     struct error why;
     if (config->os_version && !is_version(config->os_version))
         return fail_at(selection, "device", "os_version", err, "no version; expected numbers joined by dots: 17.4");
-    if (by_os->setting &&
-        !limits_by_version(by_os->setting->values[by_os->item].text, config->os_version, limit, &entitled, &why))
+    if (by_os->setting && !limits_by_version(by_os->setting->values[by_os->item].text, config->os_version, limit,
+                                             &entitled, lowest, &why))
         return fail_at(selection, "device", "jetsam_by_os", err, why.text);
+    if (*lowest && (config->entitled ? entitled : *limit) == 0) {
+        snprintf(text, sizeof text, "%.40s is below all versions of device.jetsam_by_os; expected at least %.40s",
+                 config->os_version, lowest);
+        return fail_at(selection, "device", "os_version", err, text);
+    }
     if (config->entitled && entitled == 0)
         return fail_at(selection, "device", "entitled", err,
                        "the limit of an entitled app is not known; expected device.jetsam_limit_entitled too");

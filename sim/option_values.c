@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/suggest.h"
 #include "base/units.h"
@@ -48,13 +49,29 @@ static bool parse_number(const struct option *option, const char *text, uint64_t
         *number = (uint64_t)ns;
         return true;
     case OPTION_SHARE:
-        if (!parse_share(text, &ppm, err))
+        if (!parse_share_to(text, option->max > 1000000 ? (uint32_t)option->max : 1000000, &ppm, err))
             return false;
         *number = ppm;
         return true;
     default:
         return parse_count(text, option->min, option->max, number, err);
     }
+}
+
+/* What other programs' configs write for yes and no; one edit from "on" is "no". NULL: text is neither, or yes and no
+ * are not what there is to choose from. */
+static const char *yes_or_no(const char *text, const char *const *names, size_t count)
+{
+    static const char *const words[2][7] = {{"no", "off", "false", "0", "n", "f", "disabled"},
+                                            {"yes", "on", "true", "1", "y", "t", "enabled"}};
+    bool known = count == 2;
+    for (size_t i = 0; known && i < count; i++)
+        known = strcmp(names[i], "yes") == 0 || strcmp(names[i], "no") == 0;
+    for (size_t answer = 0; known && answer < 2; answer++)
+        for (size_t i = 0; i < sizeof *words / sizeof **words; i++)
+            if (strcasecmp(text, words[answer][i]) == 0)
+                return words[answer][0];
+    return NULL;
 }
 
 static bool parse_name(const char *text, const char *const *names, size_t count, uint64_t *index, struct error *err)
@@ -65,6 +82,9 @@ static bool parse_name(const char *text, const char *const *names, size_t count,
             return true;
         }
     char near[512];
+    const char *meant = yes_or_no(text, names, count);
+    if (meant)
+        return fail(err, STATUS_USAGE, "unknown value \"%s\": did you mean %s?", text, meant);
     return fail(err, STATUS_USAGE, "unknown value \"%s\"%s", text, suggest_text(text, names, count, near, sizeof near));
 }
 

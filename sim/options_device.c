@@ -31,7 +31,7 @@ static const struct option device_options[] = {
     {"device", "swap_free_low", OPTION_SHARE, SCOPE_LMKD, FIELD(device.pressure.swap_free_low_ppm), RANGE(0, 1000000),
      .fallback = "10%", .list = true, .help = "lmkd: free swap below this share of it is low"},
     {"device", "thrashing_limit", OPTION_SHARE, SCOPE_LMKD, FIELD(device.pressure.thrashing_limit_ppm),
-     RANGE(0, 1000000), .fallback = "100%", .list = true,
+     RANGE(0, 10000000), .fallback = "100%", .list = true,
      .help = "lmkd: file pages that came back in a second, as a share of those there, above which it kills"},
     {"device", "thrashing_decay", OPTION_SHARE, SCOPE_LMKD, FIELD(device.pressure.thrashing_decay_ppm),
      RANGE(0, 1000000), .fallback = "10%", .list = true,

@@ -9,7 +9,7 @@ static const char *const lists_names[] = {"classic", "mglru"};
 static const char *const layout_names[] = {"file", "hot-first"};
 static const char *const folio_sizes[] = {"4KiB", "16KiB", "64KiB", "2MiB"};
 static const char *const allocator_names[] = {"none", "fixed", "buddy", "slab", "malloc"};
-static const char *const yes_names[] = {"no", "yes"};
+static const char *const yes_names[] = {"no", "yes"}, *const reuse_names[] = {"yes", "no"};
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -55,8 +55,8 @@ static const struct option loader_options[] = {
      .fallback = "0ns", .list = true, .help = "one call of the allocator"},
     {"loader", "compact", OPTION_CHOICE, SCOPE_MALLOC, FIELD(loader.compact), NAMES(yes_names), .fallback = "no",
      .list = true, .help = "malloc: move ranges together where only the holes are too small"},
-    {"loader", "reuse", OPTION_CHOICE, FIELD(loader.reuse), NAMES(yes_names), .fallback = "yes", .list = true,
-     .help = "a step's activations are released after it; no: with the token"},
+    {"loader", "reuse", OPTION_CHOICE, FIELD(loader.keep_activations), NAMES(reuse_names), .fallback = "yes",
+     .list = true, .help = "a step's activations are released after it; no: with the token"},
 };
 
 static const struct option policy_options[] = {

@@ -12,9 +12,7 @@ struct placing {
     uint32_t *block_range, *drop_range; /* by block, by drop; RANGE_NONE */
     /* Of activations: one, freed after its step; with reuse = no all of the token's. */
     uint32_t *step_ranges, step_range_count;
-    uint64_t step_bytes;        /* of these together */
-    uint64_t ledger_base_bytes; /* the ledger's class before step_bytes raised it, when `raised` */
-    bool raised;
+    uint64_t step_bytes; /* of these together */
     uint32_t *kv_ranges, kv_range_count;
     uint64_t kv_range_bytes;
     int64_t owed_ns;
@@ -33,6 +31,9 @@ bool placing_init(struct run_state *run, struct arena *arena)
 {
     const struct loader *loader = &run->spec->loader;
     struct placing_layout layout;
+    run->follows_steps = loader->allocator != ALLOCATOR_NONE || loader->keep_activations;
+    if (!placing_check_steps(run))
+        return false;
     if (loader->allocator == ALLOCATOR_NONE)
         return true;
     if (loader->compact && run->spec->device.memory_bps == 0)
@@ -147,23 +148,26 @@ void placing_drop_done_in(struct run_state *run, uint16_t drop)
 
 /* ---- Activations and the KV cache ---- */
 
+/* Of a step, whose activations stay beside those of the token's steps before it. */
+static void keep(struct run_state *run, uint64_t activation_bytes)
+{
+    run->kept_bytes += activation_bytes;
+    if (run->kept_bytes > run->activation_bytes)
+        run_grow(run, MEMORY_ACTIVATION, run->kept_bytes);
+}
+
 bool placing_step_begin_in(struct run_state *run, uint64_t activation_bytes)
 {
     struct placing *placing = run->placing;
-    if (activation_bytes > 0) {
+    if (placing && activation_bytes > 0) {
         if (!take_or_end(run, activation_bytes, &placing->step_ranges[placing->step_range_count]))
             return false;
         placing->step_range_count++;
         placing->step_bytes += activation_bytes;
-        uint64_t counted = run->ledger.now_bytes[MEMORY_ACTIVATION];
-        if (!run->spec->loader.reuse && placing->step_bytes > counted) {
-            if (!placing->raised)
-                placing->ledger_base_bytes = counted;
-            placing->raised = true;
-            run_grow(run, MEMORY_ACTIVATION, placing->step_bytes);
-        }
     }
-    return placing_pay_in(run);
+    if (run->spec->loader.keep_activations)
+        keep(run, activation_bytes);
+    return placing ? placing_pay_in(run) : run_goes_on(run);
 }
 
 static void free_steps(struct placing *placing)
@@ -175,17 +179,17 @@ static void free_steps(struct placing *placing)
 
 void placing_step_end_in(struct run_state *run)
 {
-    if (run->spec->loader.reuse)
+    if (!run->spec->loader.keep_activations)
         free_steps(run->placing);
 }
 
 void placing_token_end_in(struct run_state *run)
 {
-    struct placing *placing = run->placing;
-    free_steps(placing);
-    if (placing->raised)
-        run_shrink(run, MEMORY_ACTIVATION, placing->ledger_base_bytes);
-    placing->raised = false;
+    if (run->placing)
+        free_steps(run->placing);
+    if (run->kept_bytes > run->activation_bytes)
+        run_shrink(run, MEMORY_ACTIVATION, run->activation_bytes);
+    run->kept_bytes = 0;
 }
 
 bool placing_kv_in(struct run_state *run, uint64_t kv_bytes)
@@ -226,5 +230,7 @@ void placing_sample(const struct run_state *run, struct sample_numbers *row)
         return;
     struct allocator_state state = allocator_state(run->placing->allocator);
     row->internal_fragmentation_bytes = state.taken_bytes - state.requested_bytes;
+    if (state.ranges > 0 && state.free_bytes > state.largest_hole_bytes)
+        row->external_fragmentation_bytes = state.free_bytes - state.largest_hole_bytes;
     row->largest_hole_bytes = state.largest_hole_bytes;
 }

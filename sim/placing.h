@@ -1,8 +1,9 @@
 /* Ranges in the allocator's address space for what a run holds: blocks, activations, KV cache. docs/models.md
  * section 13.
  *
- * With loader.allocator = none run->placing is NULL and every function here does nothing and answers true. Otherwise
- * the parts of the engine ask here before they hold memory and tell here when they give it up:
+ * With loader.allocator = none run->placing is NULL and every function here does nothing and answers true, but for
+ * activations with reuse = no (below). Otherwise the parts of the engine ask here before they hold memory and tell here
+ * when they give it up:
  *
  *   run_init      placing_init, after loads_init
  *   a token       placing_kv, before the ledger's KV class grows; time may pass in it: the token has begun
@@ -12,9 +13,10 @@
  *   its step      placing_pay, after all look-ups
  *   the end       placing_numbers, and placing_sample for each sample
  *
- * The ledger's classes are set by the engine from what is asked for, as without an allocator; only with reuse = no does
- * placing_step_begin raise MEMORY_ACTIVATION to the sum of the token's steps so far, where that is more than the class
- * has, and placing_token_end set it back. Where a function answers false the run has ended, but for placing_block.
+ * The ledger's classes are set by the engine from what is asked for, as without an allocator; only with reuse = no,
+ * with an allocator or without, does placing_step_begin raise MEMORY_ACTIVATION to the sum of the token's steps so far,
+ * where that is more than the segment's, and placing_token_end set it back. Where a function answers false the run has
+ * ended, but for placing_block.
  */
 #ifndef POCKETLOAD_SIM_PLACING_H
 #define POCKETLOAD_SIM_PLACING_H
@@ -23,10 +25,13 @@
 
 struct placing;
 
-/* Lays out the address space of spec->loader. False with run->err: out of memory, a space or a range that cannot be. */
+/* Lays out the address space of spec->loader. False with run->err: out of memory, a space or a range that cannot be, or
+ * activations that are kept and sum up to more than the ledger can hold. */
 bool placing_init(struct run_state *run, struct arena *arena);
 
-/* ---- With an allocator only; use the functions without `_in` below ---- */
+/* ---- With an allocator only, those of steps and tokens also with reuse = no; use the functions without `_in` below
+ * ----
+ */
 bool placing_block_in(struct run_state *run, block_id b, bool prefetch);
 void placing_block_gone_in(struct run_state *run, block_id b);
 void placing_block_dropped_in(struct run_state *run, block_id b, uint16_t drop);
@@ -70,7 +75,7 @@ static inline void placing_drop_done(struct run_state *run, uint16_t drop)
  * without one the run is killed by "allocator". False: the run has ended. */
 static inline bool placing_step_begin(struct run_state *run, uint64_t activation_bytes)
 {
-    return !run->placing || placing_step_begin_in(run, activation_bytes);
+    return !run->follows_steps || placing_step_begin_in(run, activation_bytes);
 }
 
 static inline void placing_step_end(struct run_state *run)
@@ -81,7 +86,7 @@ static inline void placing_step_end(struct run_state *run)
 
 static inline void placing_token_end(struct run_state *run)
 {
-    if (run->placing)
+    if (run->follows_steps)
         placing_token_end_in(run);
 }
 

@@ -9,15 +9,27 @@ enum {
 };
 static const uint64_t BYTES_MAX = UINT64_C(1) << 50; /* 1 PiB: of activations, and of 256 tokens' KV cache */
 
-static bool too_large(const char *what, struct error *err)
+static bool too_large(const char *what, const char *reason, struct error *err)
 {
-    return fail(err, STATUS_USAGE, "%s over 1 PiB: expected less for an allocator", what);
+    return fail(err, STATUS_USAGE, "%s over 1 PiB: expected less for %s", what, reason);
 }
 
 /* Activations: one range at a time; with reuse = no, one for each step of a token, and of each process. */
 static uint64_t step_ranges(const struct run_state *run, const struct segment *segment)
 {
-    return run->spec->loader.reuse ? 1 : (uint64_t)segment->step_count * run->processes;
+    return run->spec->loader.keep_activations ? (uint64_t)segment->step_count * run->processes : 1;
+}
+
+bool placing_check_steps(const struct run_state *run)
+{
+    bool placed = run->spec->loader.allocator != ALLOCATOR_NONE;
+    for (uint32_t s = 0; run->follows_steps && s < run->trace->segment_count; s++) {
+        const struct segment *segment = &run->trace->segments[s];
+        uint64_t all;
+        if (!multiply(segment->activation_bytes, step_ranges(run, segment), &all) || all > BYTES_MAX)
+            return too_large("the activations of a token are", placed ? "an allocator" : "loader.reuse = no", run->err);
+    }
+    return true;
 }
 
 static void fit_slot(struct placing_layout *layout, uint64_t bytes)
@@ -26,20 +38,15 @@ static void fit_slot(struct placing_layout *layout, uint64_t bytes)
         layout->spec.slot_bytes = bytes;
 }
 
-static bool lay_out_steps(const struct run_state *run, struct placing_layout *layout)
+static void lay_out_steps(const struct run_state *run, struct placing_layout *layout)
 {
     for (uint32_t s = 0; s < run->trace->segment_count; s++) {
         const struct segment *segment = &run->trace->segments[s];
-        uint64_t each = segment->activation_bytes, ranges = step_ranges(run, segment), all;
-        if (each == 0)
-            continue;
-        if (!multiply(each, ranges, &all) || all > BYTES_MAX)
-            return too_large("the activations of a token are", run->err);
+        uint64_t ranges = segment->activation_bytes > 0 ? step_ranges(run, segment) : 0;
         if (ranges > layout->step_ranges)
             layout->step_ranges = ranges;
-        fit_slot(layout, each);
+        fit_slot(layout, segment->activation_bytes);
     }
-    return true;
 }
 
 /* The KV cache, in ranges of as many bytes as KV_RANGE_TOKENS tokens add before any window is full. */
@@ -54,7 +61,7 @@ static bool lay_out_kv(const struct run_state *run, struct placing_layout *layou
     }
     if (!add(trace->kv_bytes_per_token, trace->kv_window_bytes_per_token, &token_bytes) ||
         token_bytes > BYTES_MAX / KV_RANGE_TOKENS)
-        return too_large("the KV cache of 256 tokens is", run->err);
+        return too_large("the KV cache of 256 tokens is", "an allocator", run->err);
     uint64_t bytes = run->processes * trace_kv_bytes(trace, context_max);
     layout->kv_range_bytes = token_bytes * KV_RANGE_TOKENS;
     if (bytes == 0)
@@ -135,7 +142,8 @@ bool placing_lay_out(const struct run_state *run, struct placing_layout *layout)
 {
     const struct loader *loader = &run->spec->loader;
     *layout = (struct placing_layout){.spec = {.kind = loader->allocator, .slot_bytes = 1, .compact = loader->compact}};
-    if (!lay_out_steps(run, layout) || !lay_out_kv(run, layout) || !lay_out_ranges(run, layout))
+    lay_out_steps(run, layout);
+    if (!lay_out_kv(run, layout) || !lay_out_ranges(run, layout))
         return false;
     layout->spec.space_bytes = loader->arena_bytes > 0 ? loader->arena_bytes : space_needed(run, layout);
     return true;

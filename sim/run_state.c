@@ -35,13 +35,18 @@ struct sample_numbers run_state_at(struct run_state *run, int64_t time_ns)
     return row;
 }
 
+bool run_check_time(struct run_state *run, int64_t time_ns)
+{
+    if (time_ns <= TIME_END_NS)
+        return true;
+    run->failed = true;
+    return fail(run->err, STATUS_USAGE, "the run takes over 73 years of virtual time");
+}
+
 void run_sample(struct run_state *run, int64_t time_ns)
 {
-    if (time_ns > TIME_END_NS && !run->failed) {
-        fail(run->err, STATUS_USAGE, "the run takes over 73 years of virtual time");
-        run->failed = true;
+    if (!run->failed && !run_check_time(run, time_ns))
         return;
-    }
     while (run->sampler.next_ns < time_ns) {
         struct sample_numbers row = run_state_at(run, run->sampler.next_ns);
         sampler_put(&run->sampler, &row);

@@ -74,6 +74,9 @@ struct run_state {
     struct pressure *pressure; /* NULL: nothing can act on the run's memory but the threshold rule */
     uint64_t kill_above_bytes; /* of the app, where pressure is NULL */
     struct placing *placing;   /* NULL: loader.allocator = none */
+    bool follows_steps;        /* placing.h is told of each step: an allocator, or loader.reuse = no */
+    uint64_t activation_bytes; /* of the segment, of all processes */
+    uint64_t kept_bytes;       /* reuse = no: the activations of the token's steps so far */
     struct mapped *mapped;     /* NULL: loader.mode is not mmap */
     uint32_t processes;        /* that run the trace; memory is the sum of theirs */
     struct sampler sampler;
@@ -221,6 +224,9 @@ void run_touch_own(struct run_state *run);
 
 /* The state of memory and flash at time_ns, when nothing happens between now and then. */
 struct sample_numbers run_state_at(struct run_state *run, int64_t time_ns);
+
+/* False with run->err, failing the run, when time_ns is past the end of virtual time, 2^61 ns. */
+bool run_check_time(struct run_state *run, int64_t time_ns);
 
 /* Rows of the time series for all moments before time_ns; fails the run past the end of virtual time. */
 void run_sample(struct run_state *run, int64_t time_ns);

@@ -35,6 +35,9 @@ true_that 'but reads the file again with each token' "$(of bytes_read mapped) > 
 true_that 'and is slow' "$(of tpot_mean_ns mapped) > 10 * $(of tpot_mean_ns roomy)"
 is 'with 2 GiB more both live' "$(end_of roomy) $(end_of roomy_read)" 'completed null null completed null null'
 true_that 'and the mapped file is read once' "$(of bytes_read roomy) < 1.01 * 3826371040"
+run huge read-or-mapped --set loader.mode=mmap --set device.ram=8GiB --set loader.hugepage=2MiB
+true_that 'pages of 2 MiB save 511 of 512 TLB misses, 10 ns each' \
+    "abs(($(of compute_ns roomy) - $(of compute_ns huge)) / (4 * 10 * 3825065984 * 511 / 512 / 4096) - 1) < 0.01"
 
 # ---- Jetsam counts no clean pages ----
 run mapped clean-pages-do-not-count --set loader.mode=mmap
@@ -109,6 +112,8 @@ run kept activations-reused --set loader.reuse=no
 activation=$((4 * 256 * (2 * 1024 + 2 * 4096) + 4 * 32000))
 is 'reused: one' "$(of peak_activation_bytes reused)" $activation
 is 'kept: 40' "$(of peak_activation_bytes kept)" $((40 * activation))
+run bare activations-reused --set loader.reuse=no --set loader.allocator=none
+is 'without an allocator too' "$(of peak_activation_bytes bare)" $((40 * activation))
 is 'and nothing else differs in the peak' "$(($(of peak_memory_bytes kept) - $(of peak_memory_bytes reused)))" $((39 * activation))
 is 'neither fails' "$(of alloc_failures reused) $(of alloc_failures kept)" '0 0'
 

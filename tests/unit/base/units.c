@@ -171,6 +171,12 @@ static void test_shares(void **state)
         assert_true(strlen(err.text) > 10);
         assert_int_equal(ppm, 77);
     }
+    uint32_t ppm = 77;
+    assert_true(parse_share_to("250%", 2500000, &ppm, &err));
+    assert_int_equal(ppm, 2500000);
+    assert_false(parse_share_to("2.51", 2500000, &ppm, &err));
+    assert_string_equal(err.text, "\"2.51\" is too much: expected at most 250%");
+    assert_int_equal(ppm, 2500000);
 }
 
 static void test_decimals_and_counts(void **state)

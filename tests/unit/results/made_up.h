@@ -136,6 +136,7 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
                             13 * MADE_MIB},
             .swap_used_bytes = 14 * MADE_MIB,
             .internal_fragmentation_bytes = 15 * MADE_MIB,
+            .external_fragmentation_bytes = 17 * MADE_MIB,
             .largest_hole_bytes = 16 * MADE_MIB,
             .in_flight_bytes = full && i % 3 == 0 ? 0 : block,
             .free_bytes = 3000 * MADE_MIB,

@@ -84,7 +84,8 @@ static void what_goes_in_comes_out(void **state)
     assert_int_equal(query(store,
                            "SELECT count(*) FROM sample WHERE file_bytes >> 20 = 11 AND page_tables_bytes >> 20 "
                            "= 12 AND os_bytes >> 20 = 1500 AND zram_bytes >> 20 = 13 AND swap_used_bytes >> 20 = "
-                           "14 AND internal_fragmentation_bytes >> 20 = 15 AND largest_hole_bytes >> 20 = 16"),
+                           "14 AND internal_fragmentation_bytes >> 20 = 15 AND external_fragmentation_bytes >> 20 = 17 "
+                           "AND largest_hole_bytes >> 20 = 16"),
                      MADE_SAMPLES);
     assert_int_equal(query(store,
                            "SELECT count(*) FROM app_kills WHERE experiment = 'made-up' AND (n, time_ns, app, adj,"

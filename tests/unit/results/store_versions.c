@@ -119,9 +119,9 @@ static void check_rows(struct store *store, int version)
     assert_int_equal(query(store, "SELECT count(*) FROM token WHERE latency_ns = 300 AND bytes_read = 5000 AND "
                                   "refaults = 0 AND major_faults = 0 AND bytes_readahead_wasted = 0"),
                      1);
-    assert_int_equal(query(store,
-                           "SELECT count(*) FROM sample WHERE streamed_bytes = 5 AND file_bytes = 0 AND "
-                           "os_bytes = 6 AND other_apps_bytes = 7 AND zram_bytes = 0 AND flash_bytes_per_s = 11"),
+    assert_int_equal(query(store, "SELECT count(*) FROM sample WHERE streamed_bytes = 5 AND file_bytes = 0 AND "
+                                  "os_bytes = 6 AND other_apps_bytes = 7 AND zram_bytes = 0 AND flash_bytes_per_s = 11 "
+                                  "AND external_fragmentation_bytes = 0"),
                      1);
     assert_int_equal(query(store, "SELECT count(*) FROM app_kill"), 0);
     assert_int_equal(query(store, "SELECT count(*) FROM run WHERE setting LIKE '%\"lanes\":4%'"), 1);

@@ -188,6 +188,8 @@ static void the_effective_config_tells_all(void **state)
     MAPPED_ON("kill = jetsam\njetsam_limit = 1GB\njetsam_limit_entitled = 2GB\n"                                       \
               "jetsam_by_os = 17.4:3GB:4GB 26.4:5GB:6GB 17.10:7GB:8GB\n")
 
+#define BY_OS MAPPED_ON("kill = jetsam\njetsam_by_os = 17.10:7GB:8GB 17.4:3GB:4GB 26.4:5GB:6GB\n")
+
 static void jetsam_limits_by_version(void **state)
 {
     (void)state;
@@ -252,6 +254,9 @@ static const struct {
     {JETSAM, "device.jetsam_by_os=17:0B:4GB", "item 1: version 17: a limit is out of range"},
     {JETSAM, "device.os_version=17.", "--set device.os_version: no version; expected numbers joined by dots: 17.4"},
     {JETSAM, "device.os_version=v17", "--set device.os_version: no version"},
+    {BY_OS, "device.os_version=16.9",
+     "--set device.os_version: 16.9 is below all versions of device.jetsam_by_os; expected at least 17.4"},
+    {BY_OS, NULL, "x.ini: device.jetsam_limit: missing; expected a size for kill = jetsam, or jetsam_by_os with"},
     {CHUNKED_ON("kill = jetsam\njetsam_limit = 1GB\n"), "device.entitled=yes",
      "--set device.entitled: the limit of an entitled app is not known"},
     {CHUNKED_ON("kill = memory_limiter\n"), "device.memory_max=12GB",

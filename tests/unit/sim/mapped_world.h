@@ -60,7 +60,7 @@ static inline void mapped_world_make(struct mapped_world *world, const char *blo
                              .queue_depth = 32,
                              .command_bytes = 1 << 20,
                              .hot_factor_ppm = 1000000}},
-        .loader = {.mode = LOADER_MMAP, .lanes = 1, .align_bytes = 1, .processes = 1, .reuse = true},
+        .loader = {.mode = LOADER_MMAP, .lanes = 1, .align_bytes = 1, .processes = 1},
     };
 }
 

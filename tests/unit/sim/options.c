@@ -78,7 +78,7 @@ static void every_default_parses_and_survives_its_field(void **state)
     assert_true(config.workload.flash_attention);
     assert_int_equal(config.workload.kv_type, KV_F16);
     assert_int_equal(config.loader.processes, 1);
-    assert_true(config.loader.reuse);
+    assert_false(config.loader.keep_activations);
     assert_null(config.apps);
 }
 
@@ -97,14 +97,36 @@ static void every_tensor_type_has_a_rate(void **state)
     }
 }
 
+struct value_case {
+    const char *section, *key, *text;
+    int64_t number;    /* where the error is NULL */
+    const char *error; /* a part of it */
+};
+
+static void check_values(const struct value_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct option *option = option_find(options, option_count, cases[i].section, cases[i].key);
+        assert_non_null(option);
+        union option_value value;
+        struct error err;
+        bool good = option_parse(option, cases[i].text, &arena, &value, &err);
+        if (good != !cases[i].error)
+            fail_because("%s = %s: %s", cases[i].key, cases[i].text, good ? "accepted" : err.text);
+        if (good) {
+            assert_int_equal((int64_t)value.number, cases[i].number);
+            continue;
+        }
+        assert_int_equal(err.code, STATUS_USAGE);
+        if (!strstr(err.text, cases[i].error))
+            fail_because("%s = %s: \"%s\" lacks \"%s\"", cases[i].key, cases[i].text, err.text, cases[i].error);
+    }
+}
+
 static void values(void **state)
 {
     (void)state;
-    static const struct {
-        const char *section, *key, *text;
-        int64_t number;    /* where the error is NULL */
-        const char *error; /* a part of it */
-    } cases[] = {
+    static const struct value_case cases[] = {
         {"loader", "budget", "1.5GiB", INT64_C(1610612736), NULL},
         {"loader", "budget", "512", 0, "no unit"},
         {"loader", "budget", "0B", 0, "out of range; expected 1B"},
@@ -168,29 +190,37 @@ static void values(void **state)
         {"workload", "compute_per_token", "122.8ms", 122800000, NULL},
         {"workload", "output_tokens", "0", 0, "0"},
         {"workload", "trace_format", "rout", 0, "did you mean route?"},
-        {"model", "tied", "maybe", 0, "expected no or yes"},
+        {"device", "thrashing_limit", "250%", 2500000, NULL},
+        {"device", "thrashing_limit", "10", 10000000, NULL},
+        {"device", "thrashing_limit", "1001%", 0, "\"1001%\" is too much: expected at most 1000%"},
+        {"device", "thrashing_decay", "101%", 0, "\"101%\" is more than all"},
         {"model", "quant", "q4_k", 0, "did you mean q4_"},
         {"policy", "name", "lr", 0, "lru"},
         {"policy", "evict", "next", 0, "next"},
         {"policy", "pin", "", 0, "no value"},
         {"experiment", "seed", "9223372036854775808", 0, "9223372036854775808"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct option *option = option_find(options, option_count, cases[i].section, cases[i].key);
-        assert_non_null(option);
-        union option_value value;
-        struct error err;
-        bool good = option_parse(option, cases[i].text, &arena, &value, &err);
-        if (good != !cases[i].error)
-            fail_because("%s = %s: %s", cases[i].key, cases[i].text, good ? "accepted" : err.text);
-        if (good) {
-            assert_int_equal((int64_t)value.number, cases[i].number);
-            continue;
-        }
-        assert_int_equal(err.code, STATUS_USAGE);
-        if (!strstr(err.text, cases[i].error))
-            fail_because("%s = %s: \"%s\" lacks \"%s\"", cases[i].key, cases[i].text, err.text, cases[i].error);
-    }
+    check_values(cases, sizeof cases / sizeof *cases);
+}
+
+static void yes_and_no_are_suggested_by_sense(void **state)
+{
+    (void)state;
+    static const struct value_case cases[] = {
+        {"model", "tied", "maybe", 0, "expected no or yes"},
+        {"model", "tied", "ys", 0, "did you mean yes?"},
+        {"workload", "flash_attention", "on", 0, "unknown value \"on\": did you mean yes?"},
+        {"workload", "flash_attention", "True", 0, "did you mean yes?"},
+        {"loader", "compact", "1", 0, "did you mean yes?"},
+        {"loader", "compact", "0", 0, "did you mean no?"},
+        {"device", "entitled", "off", 0, "did you mean no?"},
+        {"device", "prefault", "off", 0, "expected old or young"},
+        {"loader", "reuse", "yes", 0, NULL},
+        {"loader", "reuse", "no", 1, NULL},
+        {"loader", "reuse", "on", 0, "did you mean yes?"},
+        {"loader", "reuse", "false", 0, "did you mean no?"},
+    };
+    check_values(cases, sizeof cases / sizeof *cases);
 }
 
 static void apps_are_read_once(void **state)
@@ -217,7 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_is_consistent),          cmocka_unit_test(every_default_parses_and_survives_its_field),
         cmocka_unit_test(every_tensor_type_has_a_rate), cmocka_unit_test(values),
-        cmocka_unit_test(apps_are_read_once),
+        cmocka_unit_test(apps_are_read_once),           cmocka_unit_test(yes_and_no_are_suggested_by_sense),
     };
     return cmocka_run_group_tests(tests, load_table, free_table);
 }

@@ -2,27 +2,72 @@
  * large enough, and what that costs. */
 #include "placing_world.h"
 
-/* 40 steps of 1 MiB of activations: once with reuse, 40 times without, and again from one in the next token. */
+/* 40 steps of 1 MiB of activations: once with reuse, 40 times without, and again from one in the next token; with an
+ * allocator or without. */
 static void activations_are_reused_or_not(void **state)
 {
     (void)state;
     static const uint64_t one[] = {1000};
-    for (int reuse = 0; reuse < 2; reuse++) {
+    for (int variant = 0; variant < 4; variant++) {
+        bool reuse = variant & 1, placed = variant & 2;
         struct place place;
         make(&place, one, 1, NULL, 40, 3, MIB);
-        place.world.spec.loader.allocator = ALLOCATOR_BUDDY;
+        place.world.spec.loader.allocator = placed ? ALLOCATOR_BUDDY : ALLOCATOR_NONE;
         place.world.spec.loader.arena_bytes = 64 * MIB;
-        place.world.spec.loader.reuse = reuse;
+        place.world.spec.loader.keep_activations = !reuse;
         const struct run_numbers *n = run(&place);
         assert_int_equal(n->outcome, OUTCOME_COMPLETED);
         assert_int_equal(n->peak_activation_bytes, reuse ? MIB : 40 * MIB);
         assert_int_equal(n->peak_memory_bytes, n->peak_activation_bytes + 1000);
-        assert_int_equal(n->largest_hole_bytes, reuse ? 32 * MIB : 16 * MIB);
+        assert_int_equal(n->largest_hole_bytes, !placed ? 0 : reuse ? 32 * MIB : 16 * MIB);
         assert_int_equal(n->alloc_failures, 0);
         const struct run_result *result = &place.world.result;
         assert_int_equal(result->samples[result->sample_count - 1].class_bytes[MEMORY_ACTIVATION], MIB);
         free_world(&place.world);
     }
+}
+
+/* Kept activations count like any memory: the step whose activations are too many dies. */
+static void kept_activations_may_kill(void **state)
+{
+    (void)state;
+    static const uint64_t one[] = {1000};
+    for (int keep = 0; keep < 2; keep++) {
+        struct place place;
+        make(&place, one, 1, NULL, 40, 3, MIB);
+        place.world.spec.loader.allocator = ALLOCATOR_NONE;
+        place.world.spec.loader.keep_activations = keep;
+        place.world.spec.device.pressure.rule = KILL_THRESHOLD;
+        place.world.spec.device.pressure.threshold_bytes = 20 * MIB + 1000;
+        const struct run_numbers *n = run(&place);
+        assert_int_equal(n->outcome, keep ? OUTCOME_KILLED : OUTCOME_COMPLETED);
+        assert_int_equal(n->accesses, keep ? 20 : 120);
+        assert_int_equal(n->peak_activation_bytes, keep ? 21 * MIB : MIB);
+        free_world(&place.world);
+    }
+}
+
+/* What zram takes of them is theirs still: they are the segment's again when the token ends. */
+static void kept_activations_go_from_zram_too(void **state)
+{
+    (void)state;
+    static const uint64_t one[] = {1000};
+    struct place place;
+    make(&place, one, 1, NULL, 40, 3, MIB);
+    place.world.spec.loader.allocator = ALLOCATOR_NONE;
+    place.world.spec.loader.keep_activations = true;
+    struct pressure_spec *pressure = &place.world.spec.device.pressure;
+    place.world.spec.device.ram_bytes = 32 * MIB;
+    pressure->zram_bytes = 64 * MIB;
+    pressure->zram_ratio_ppm = 4000000;
+    const struct run_numbers *n = run(&place);
+    assert_int_equal(n->outcome, OUTCOME_COMPLETED);
+    assert_true(n->bytes_swapped_out >= 10 * MIB);
+    assert_true(n->peak_activation_bytes < 32 * MIB);
+    assert_int_equal(n->peak_footprint_bytes, 40 * MIB + 1000);
+    const struct sample_numbers *last = &place.world.result.samples[place.world.result.sample_count - 1];
+    assert_int_equal(last->class_bytes[MEMORY_ACTIVATION] + last->swap_used_bytes, MIB);
+    free_world(&place.world);
 }
 
 /* Four blocks fill the space; of the two used least recently each leaves a hole of half of what the last block needs.
@@ -87,6 +132,10 @@ static void without_a_victim_a_block_is_streamed(void **state)
             assert_int_equal(n->evictions, 2);
             assert_int_equal(n->alloc_failures, compact ? 2 : 4); /* once for each victim, once at the end */
             assert_int_equal(n->external_fragmentation_bytes >= MIB, true);
+            /* Two holes of MIB, or none: of what is free, what the larger does not hold. */
+            const struct run_result *result = &place.world.result;
+            assert_int_equal(result->samples[result->sample_count - 1].external_fragmentation_bytes,
+                             compact ? 0 : MIB + 16);
             free_world(&place.world);
         }
     }
@@ -213,6 +262,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activations_are_reused_or_not),
+        cmocka_unit_test(kept_activations_may_kill),
+        cmocka_unit_test(kept_activations_go_from_zram_too),
         cmocka_unit_test(holes_cost_an_eviction_or_a_copy),
         cmocka_unit_test(without_a_victim_a_block_is_streamed),
         cmocka_unit_test(what_must_have_a_range_kills),

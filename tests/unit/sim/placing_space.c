@@ -10,7 +10,7 @@ static void the_space_is_what_is_needed(void **state)
         struct place place;
         make(&place, sizes, 4, NULL, 4, 2, MIB);
         place.world.spec.loader.allocator = ALLOCATOR_BUDDY;
-        place.world.spec.loader.reuse = false;
+        place.world.spec.loader.keep_activations = true;
         place.world.spec.loader.budget_bytes = 4 * MIB;
         place.world.trace.kv_bytes_per_token = MIB / 256;
         if (less)
@@ -56,7 +56,7 @@ static void the_space_by_default(void **state)
         place.world.trace.kv_bytes_per_token = 16;
         place.world.spec.pin.policy = pins ? &pin : NULL;
         loader->budget_bytes = BUDGET;
-        loader->reuse = reuse;
+        loader->keep_activations = !reuse;
         loader->evict_when = after_step ? EVICT_AFTER_STEP : EVICT_BEFORE_INSERT;
         const struct run_numbers *n = run(&place);
         const uint64_t step = after_step ? 1000 : 0, header = pins ? BLOCK - 1000 : 0;
@@ -78,7 +78,7 @@ static void by_default_all_fits(void **state)
         make(&place, sizes, 6, NULL, 6, 600, 77777);
         struct loader *loader = &place.world.spec.loader;
         loader->allocator = (enum allocator_kind)(ALLOCATOR_FIXED + variant / 4);
-        loader->reuse = variant & 1;
+        loader->keep_activations = !(variant & 1);
         loader->mode = variant & 2 ? LOADER_READ : LOADER_CHUNKED;
         loader->budget_bytes = place.world.model.weights_bytes;
         place.world.spec.pin.policy = &pin;
@@ -138,7 +138,7 @@ static void every_segment_and_process_fits(void **state)
         place.world.trace.segments[1].activation_bytes = 1000;
         place.world.trace.kv_bytes_per_token = 16;
         struct loader *loader = &place.world.spec.loader;
-        loader->reuse = false;
+        loader->keep_activations = true;
         loader->budget_bytes = 4096;
         if (processes > 0) {
             loader->mode = LOADER_MMAP;
@@ -170,7 +170,7 @@ static void what_is_not_needed_goes(void **state)
     struct place place;
     make(&place, sizes, 1, uses, 4, 1, MIB);
     place.world.spec.loader.arena_bytes = 64 * MIB;
-    place.world.spec.loader.reuse = false;
+    place.world.spec.loader.keep_activations = true;
     place.world.trace.kv_bytes_per_token = 16;
     place.world.trace.segments[0].context_growth = 1000; /* 4 ranges */
     place.world.trace.segments[1].activation_bytes = 2 * MIB;
@@ -247,9 +247,14 @@ static void what_cannot_be_placed_is_an_error(void **state)
     place.world.spec.device.memory_bps = 0;
     expect_blame(&place.world, STATUS_USAGE, "the device has no rate for memory: expected one, compaction copies");
     make(&place, sizes, 1, NULL, 2, 1, UINT64_C(1) << 50);
-    place.world.spec.loader.reuse = false;
+    place.world.spec.loader.keep_activations = true;
     expect_blame(&place.world, STATUS_USAGE,
                  "the activations of a token are over 1 PiB: expected less for an allocator");
+    make(&place, sizes, 1, NULL, 2, 1, UINT64_C(1) << 50);
+    place.world.spec.loader.allocator = ALLOCATOR_NONE;
+    place.world.spec.loader.keep_activations = true;
+    expect_blame(&place.world, STATUS_USAGE,
+                 "the activations of a token are over 1 PiB: expected less for loader.reuse = no");
 }
 
 static void too_many_ranges_are_an_error(void **state)

@@ -65,8 +65,7 @@ static inline void make(struct place *place, const uint64_t *sizes, uint32_t blo
                    .prefetch_lanes = 1,
                    .align_bytes = 1,
                    .overlap = OVERLAP_PREFETCH,
-                   .allocator = ALLOCATOR_MALLOC,
-                   .reuse = true},
+                   .allocator = ALLOCATOR_MALLOC},
         .evict = {.policy = place->choice.evict.policy, .args = {place->choice.evict.values, NULL, 0}},
     };
 }

@@ -59,7 +59,7 @@ static void choose_mode(struct mapped_world *world, struct rng *rng)
     struct loader *loader = &world->spec.loader;
     loader->allocator = chance(rng, 70) ? ALLOCATOR_NONE : (enum allocator_kind)between(rng, 1, ALLOCATOR_MALLOC);
     loader->alloc_ns = (int64_t)rng_below(rng, 10000);
-    loader->reuse = chance(rng, 50);
+    loader->keep_activations = chance(rng, 50);
     world->spec.device.memory_bps = 1000000000;
     if (chance(rng, 60))
         return;
