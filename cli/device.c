@@ -24,7 +24,8 @@ struct device_row {
     int64_t hot_after_ns;
     double hot_factor;
     uint64_t memory_bps;
-    int64_t memory_high_bytes; /* -1 where the rule has none, as those below */
+    int64_t jetsam_limit_entitled_bytes; /* -1: none */
+    int64_t memory_high_bytes;           /* -1 where the rule has none, as those below */
     double swap_free_low, thrashing_limit, thrashing_decay;
     int64_t kill_timeout_ns, min_free_bytes;
     uint64_t watermark_scale, zram_bytes;
@@ -61,6 +62,8 @@ static const struct column device_columns[] = {
     MAYBE("hot_after_ns", COLUMN_INTEGER, hot_after_ns, "busy time until the device is hot; none: never"),
     ROW("hot_factor", COLUMN_REAL, hot_factor, "share of the maximum rate when hot"),
     ROW("memory_bytes_per_s", COLUMN_INTEGER, memory_bps, "bandwidth of RAM that a decode reaches"),
+    MAYBE("jetsam_limit_entitled_bytes", COLUMN_INTEGER, jetsam_limit_entitled_bytes,
+          "jetsam: an entitled app dies above this"),
     MAYBE("memory_high_bytes", COLUMN_INTEGER, memory_high_bytes, "memory_limiter takes memory back above this"),
     MAYBE("swap_free_low", COLUMN_REAL, swap_free_low, "lmkd: share of swap below which free swap is low"),
     MAYBE("thrashing_limit", COLUMN_REAL, thrashing_limit, "lmkd: share of the file pages that may come back"),
@@ -141,12 +144,14 @@ static void fill_pages(const struct device *device, struct device_row *row)
 
 static void fill_row(const struct device *device, struct device_row *row)
 {
+    const uint64_t entitled = device->pressure.rule == KILL_JETSAM ? device->jetsam_entitled_bytes : 0;
     *row = (struct device_row){
         .name = device->name,
         .ram_bytes = device->ram_bytes,
         .os_reserve_bytes = device->os_reserve_bytes,
         .other_apps_bytes = device->other_apps_bytes,
         .runtime_bytes = device->runtime_bytes,
+        .jetsam_limit_entitled_bytes = entitled > 0 ? (int64_t)entitled : -1,
         .flash_setup_ns = device->flash.setup_ns,
         .flash_stream_bps = device->flash.stream_bps,
         .flash_max_bps = device->flash.max_bps,

@@ -189,7 +189,7 @@ bool figure_stall_per_token(struct store *store, const struct plot_runs *runs, s
 
 static uint64_t mapped_bytes(const struct run_numbers *n)
 {
-    return n->peak_file_bytes + n->peak_page_table_bytes;
+    return n->peak_file_bytes + n->peak_page_tables_bytes;
 }
 
 /* x, group_x (on the group's first bar), the classes from below, the peak of all together, label, group. */
@@ -265,7 +265,7 @@ static size_t merge_seeds(struct plot_run *bars, size_t count)
         raise_to(&n->peak_activation_bytes, other->peak_activation_bytes);
         raise_to(&n->peak_weights_bytes, other->peak_weights_bytes);
         raise_to(&n->peak_file_bytes, other->peak_file_bytes);
-        raise_to(&n->peak_page_table_bytes, other->peak_page_table_bytes);
+        raise_to(&n->peak_page_tables_bytes, other->peak_page_tables_bytes);
         raise_to(&n->peak_memory_bytes, other->peak_memory_bytes);
     }
     return merged;

@@ -23,6 +23,25 @@ const char *memory_words(const struct run_record *record, char out[MEMORY_WORDS]
     return out;
 }
 
+const char *process_words(const struct run_record *record, char out[PROCESS_WORDS])
+{
+    const struct run_numbers *n = &record->numbers;
+    size_t used = 0;
+    out[0] = '\0';
+    if (n->outcome == OUTCOME_FAILED || n->peak_file_bytes == 0 || n->process_count < 2)
+        return out;
+    for (uint32_t i = 0; i < n->process_count; i++) {
+        const struct page_process_counts *p = &n->processes[i];
+        char tables[UNITS_TEXT];
+        used += (size_t)snprintf(
+            out + used, PROCESS_WORDS - used,
+            "%sprocess %" PRIu32 ": %" PRIu64 " major and %" PRIu64 " minor faults, %s of page tables",
+            i > 0 ? "; " : "", i + 1, p->major_faults, p->minor_faults, format_bytes(p->table_bytes, tables));
+        must(used < PROCESS_WORDS);
+    }
+    return out;
+}
+
 const char *kill_words(const struct run_record *record, char out[KILL_WORDS])
 {
     const uint64_t count = record->numbers.apps_killed;
@@ -48,7 +67,8 @@ static bool print_line(FILE *file, const struct run_record *record, bool named, 
 
 bool memory_print_words(FILE *file, const struct run_record *record, bool named)
 {
-    char words[MEMORY_WORDS], kills[KILL_WORDS];
+    char words[MEMORY_WORDS], processes[PROCESS_WORDS], kills[KILL_WORDS];
     return print_line(file, record, named, memory_words(record, words)) &&
+           print_line(file, record, named, process_words(record, processes)) &&
            print_line(file, record, named, kill_words(record, kills));
 }

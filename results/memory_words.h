@@ -11,6 +11,11 @@ enum { MEMORY_WORDS = 512 };
 /* "2 major and 30 minor faults; ...", or "" for a run that mapped nothing. */
 const char *memory_words(const struct run_record *record, char out[MEMORY_WORDS]);
 
+/* "process 1: 2 major and 30 minor faults, 16.0 KiB of page tables; process 2: ...", or "" for a run of fewer than two.
+ */
+enum { PROCESS_WORDS = PAGE_PROCESSES_MAX * 128 };
+const char *process_words(const struct run_record *record, char out[PROCESS_WORDS]);
+
 /* "2 apps were killed: mail(900) at 1.200 s by lmkd; ...", or "". */
 enum { KILL_WORDS = RUN_KILLS_TEXT + 64 };
 const char *kill_words(const struct run_record *record, char out[KILL_WORDS]);

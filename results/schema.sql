@@ -60,18 +60,21 @@ CREATE TABLE IF NOT EXISTS run (
     peak_resident_bytes INTEGER NOT NULL,
     peak_footprint_bytes INTEGER NOT NULL,
     peak_file_bytes INTEGER NOT NULL,
-    peak_page_table_bytes INTEGER NOT NULL,
+    peak_page_tables_bytes INTEGER NOT NULL,
     peak_zram_bytes INTEGER NOT NULL,
     bytes_swapped_out INTEGER NOT NULL,
     bytes_swapped_in INTEGER NOT NULL,
     apps_killed INTEGER NOT NULL,
     kills TEXT,
     alloc_failures INTEGER NOT NULL,
+    alloc_calls INTEGER NOT NULL,
+    alloc_hole_failures INTEGER NOT NULL,
+    alloc_ns INTEGER NOT NULL,
     alloc_compactions INTEGER NOT NULL,
     alloc_moved_bytes INTEGER NOT NULL,
-    internal_fragmentation_bytes INTEGER NOT NULL,
-    external_fragmentation_bytes INTEGER NOT NULL,
-    largest_hole_bytes INTEGER NOT NULL,
+    peak_internal_fragmentation_bytes INTEGER NOT NULL,
+    peak_external_fragmentation_bytes INTEGER NOT NULL,
+    least_hole_bytes INTEGER,
     config TEXT NOT NULL,
     -- Runs with equal settings differ in experiment, seed, policy and budget only: the config's parts from device up to
     -- the policy, without loader.budget. Cut out as text, for SQLite trusts no JSON function in a schema.
@@ -158,6 +161,16 @@ CREATE TABLE IF NOT EXISTS app_kill (
     PRIMARY KEY (run_key, n)
 ) STRICT, WITHOUT ROWID;
 
+-- What each process that mapped the file did.
+CREATE TABLE IF NOT EXISTS process (
+    run_key TEXT NOT NULL,
+    process INTEGER NOT NULL, -- from 1 on
+    major_faults INTEGER NOT NULL,
+    minor_faults INTEGER NOT NULL,
+    page_tables_bytes INTEGER NOT NULL, -- its page tables alone, at the end
+    PRIMARY KEY (run_key, process)
+) STRICT, WITHOUT ROWID;
+
 -- In the views a run appears once for each experiment that asked for it.
 CREATE VIEW runs AS
 SELECT run_key, member.experiment, device, model, quant, workload, loader, policy, budget_bytes / 1048576.0 AS budget_mib, seed,
@@ -195,3 +208,7 @@ FROM block JOIN run USING (run_key) JOIN member USING (run_key);
 CREATE VIEW app_kills AS
 SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, app_kill.*
 FROM app_kill JOIN run USING (run_key) JOIN member USING (run_key);
+
+CREATE VIEW processes AS
+SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, process.*
+FROM process JOIN run USING (run_key) JOIN member USING (run_key);

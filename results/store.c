@@ -1,4 +1,4 @@
-/* The database as a whole, and rows in: runs with their tokens, samples, blocks and kills. */
+/* The database as a whole, and rows in: runs with their tokens, samples, blocks, kills and processes. */
 #include "results/store.h"
 
 #include <inttypes.h>
@@ -28,6 +28,7 @@ static const char *const statement_texts[STATEMENTS] = {
     [STATEMENT_DROP_SAMPLES] = "DELETE FROM sample WHERE run_key = ?1",
     [STATEMENT_DROP_BLOCKS] = "DELETE FROM block WHERE run_key = ?1",
     [STATEMENT_DROP_KILLS] = "DELETE FROM app_kill WHERE run_key = ?1",
+    [STATEMENT_DROP_PROCESSES] = "DELETE FROM process WHERE run_key = ?1",
     [STATEMENT_TOKEN] = "INSERT INTO token (run_key, token, phase, latency_ns, stall_ns, accesses, hits, "
                         "bytes_accessed, bytes_read, major_faults, minor_faults, refaults, bytes_readahead_wasted) "
                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
@@ -41,6 +42,8 @@ static const char *const statement_texts[STATEMENTS] = {
                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [STATEMENT_KILL] = "INSERT INTO app_kill (run_key, n, time_ns, app, adj, bytes, rule) "
                        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [STATEMENT_PROCESS] = "INSERT INTO process (run_key, process, major_faults, minor_faults, page_tables_bytes) "
+                          "VALUES (?1, ?2, ?3, ?4, ?5)",
 };
 
 static bool open_store(const char *path, bool write, struct store **out, struct error *err)
@@ -324,6 +327,21 @@ static bool put_kills(struct store *store, const char *run_key, const struct run
     return ok;
 }
 
+static bool put_processes(struct store *store, const char *run_key, const struct run_numbers *numbers)
+{
+    if (numbers->process_count == 0)
+        return true;
+    sqlite3_stmt *stmt = statement(store, STATEMENT_PROCESS);
+    bool ok = stmt && bind_text(stmt, 1, run_key);
+    for (uint32_t i = 0; ok && i < numbers->process_count; i++) {
+        const struct page_process_counts *p = &numbers->processes[i];
+        const int64_t values[] = {(int64_t)i + 1, (int64_t)p->major_faults, (int64_t)p->minor_faults,
+                                  (int64_t)p->table_bytes};
+        ok = finish(stmt, bind_integers(stmt, 2, values, 4));
+    }
+    return ok;
+}
+
 /* Names the fault and ends the transaction that it happened in; returns false. */
 static bool give_up(struct store *store, struct error *err)
 {
@@ -341,10 +359,11 @@ bool store_put(struct store *store, const struct run_record *record, const struc
         return false;
     if (run_simple(store, STATEMENT_BEGIN, NULL) && run_simple(store, STATEMENT_DROP_TOKENS, key) &&
         run_simple(store, STATEMENT_DROP_SAMPLES, key) && run_simple(store, STATEMENT_DROP_BLOCKS, key) &&
-        run_simple(store, STATEMENT_DROP_KILLS, key) && put_record(store, record, config_json) &&
-        put_member(store, record->experiment, key) &&
-        (!result || (put_tokens(store, key, result) && put_samples(store, key, result) &&
-                     put_blocks(store, key, result, names) && put_kills(store, key, result, names))) &&
+        run_simple(store, STATEMENT_DROP_KILLS, key) && run_simple(store, STATEMENT_DROP_PROCESSES, key) &&
+        put_record(store, record, config_json) && put_member(store, record->experiment, key) &&
+        (!result ||
+         (put_tokens(store, key, result) && put_samples(store, key, result) && put_blocks(store, key, result, names) &&
+          put_kills(store, key, result, names) && put_processes(store, key, &result->numbers))) &&
         run_simple(store, STATEMENT_COMMIT, NULL))
         return true;
     return give_up(store, err);

@@ -38,8 +38,8 @@ struct store_names {
     uint32_t app_count;
 };
 
-/* Writes run, tokens, samples, blocks and kills in one transaction; a run with the same key is replaced. config_json is
- * the effective config. result NULL: a run that failed and has a record alone. */
+/* Writes run, tokens, samples, blocks, kills and processes in one transaction; a run with the same key is replaced.
+ * config_json is the effective config. result NULL: a run that failed and has a record alone. */
 bool store_put(struct store *store, const struct run_record *record, const struct run_result *result,
                const char *config_json, const struct store_names *names, struct error *err);
 
@@ -53,13 +53,13 @@ bool store_last_experiment(struct store *store, struct arena *arena, const char 
 
 /* Calls back for each stored run that an experiment asked for (its records then bear that name; NULL: all runs), in the
  * order of first storing; texts are valid during the call. What is not a column of the record (numbers.bytes_hit,
- * tpot_total_ns, tpot_count) reads as 0. */
+ * tpot_total_ns, tpot_count, process_count) reads as 0. */
 bool store_each(struct store *store, const char *experiment,
                 bool (*each)(void *context, const struct run_record *record, struct error *err), void *context,
                 struct error *err);
 
 /* Reads one run by its key, or by the first hex digits of it when no other key begins so (STATUS_USAGE when there is
- * none, or several); texts live in arena. */
+ * none, or several), with what its processes did; texts live in arena. */
 enum { RUN_KEY_PREFIX_MIN = 6 };
 bool store_get(struct store *store, const char *run_key, struct arena *arena, struct run_record *record,
                struct error *err);

@@ -126,6 +126,27 @@ static bool get_by_prefix(struct store *store, const char *prefix, struct arena 
     return ok;
 }
 
+/* What each process of a run did. */
+static bool read_processes(struct store *store, struct run_record *record, struct error *err)
+{
+    static const char sql[] = "SELECT major_faults, minor_faults, page_tables_bytes FROM process WHERE run_key = ?1 "
+                              "ORDER BY process";
+    struct run_numbers *numbers = &record->numbers;
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);
+    if (code == SQLITE_OK && (code = sqlite3_bind_text(stmt, 1, record->run_key, -1, SQLITE_STATIC)) == SQLITE_OK)
+        code = sqlite3_step(stmt);
+    for (; code == SQLITE_ROW && numbers->process_count < PAGE_PROCESSES_MAX; code = sqlite3_step(stmt))
+        numbers->processes[numbers->process_count++] =
+            (struct page_process_counts){.major_faults = (uint64_t)sqlite3_column_int64(stmt, 0),
+                                         .minor_faults = (uint64_t)sqlite3_column_int64(stmt, 1),
+                                         .table_bytes = (uint64_t)sqlite3_column_int64(stmt, 2)};
+    const bool ok =
+        code == SQLITE_ROW || code == SQLITE_DONE || store_file_fail(store->path, store->db, "cannot read", err);
+    sqlite3_finalize(stmt);
+    return ok;
+}
+
 bool store_get(struct store *store, const char *run_key, struct arena *arena, struct run_record *record,
                struct error *err)
 {
@@ -139,5 +160,6 @@ bool store_get(struct store *store, const char *run_key, struct arena *arena, st
                         store->path, run_key, RUN_KEY_PREFIX_MIN);
         ok = get_by_prefix(store, run_key, arena, record, &found, err);
     }
-    return ok && (found || fail(err, STATUS_USAGE, "%s: no run with the key %s", store->path, run_key));
+    return ok && (found || fail(err, STATUS_USAGE, "%s: no run with the key %s", store->path, run_key)) &&
+           read_processes(store, record, err);
 }

@@ -23,10 +23,10 @@ static const char set_aside[] = "DROP VIEW runs; DROP VIEW ranking; DROP VIEW to
  * memory was resident and anonymous. */
 #define COLUMNS_3                                                                                                      \
     "peak_resident_bytes, peak_footprint_bytes, refaults, bytes_readahead_wasted, peak_file_bytes, "                   \
-    "peak_page_table_bytes, peak_zram_bytes, bytes_swapped_out, bytes_swapped_in, apps_killed, alloc_failures, "       \
-    "alloc_compactions, alloc_moved_bytes, internal_fragmentation_bytes, external_fragmentation_bytes, "               \
-    "largest_hole_bytes"
-#define VALUES_3 "peak_memory_bytes, peak_memory_bytes, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+    "peak_page_tables_bytes, peak_zram_bytes, bytes_swapped_out, bytes_swapped_in, apps_killed, alloc_failures, "      \
+    "alloc_calls, alloc_hole_failures, alloc_ns, alloc_compactions, alloc_moved_bytes, "                               \
+    "peak_internal_fragmentation_bytes, peak_external_fragmentation_bytes"
+#define VALUES_3 "peak_memory_bytes, peak_memory_bytes, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
 #define FILL_RUNS(values_2)                                                                                            \
     "INSERT INTO run (" COLUMNS_1 ", " COLUMNS_2 ", " COLUMNS_3 ") SELECT " COLUMNS_1 ", " values_2 ", " VALUES_3      \
     " FROM old_run"

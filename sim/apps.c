@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "base/units.h"
 #include "base/wide.h"
 
 enum { ITEM_MAX = 200, QUOTED = 60 };
+
+const char *const adj_names[ADJ_NAMES] = {"foreground", "visible", "perceptible", "service", "cached"};
+const int32_t adj_numbers[ADJ_NAMES] = {0, 100, 200, 500, 900};
 
 static const uint64_t SIZE_LIMIT_BYTES = UINT64_C(1) << 50; /* so that sums of all apps fit easily */
 
@@ -44,17 +48,30 @@ static bool parse_name(const char *text, char name[APP_NAME_MAX + 1], struct err
     return true;
 }
 
-static bool parse_adj(const char *text, int32_t *adj, struct error *err)
+bool adj_parse(const char *text, int32_t most, int32_t *adj)
 {
-    bool minus = *text == '-';
+    for (size_t i = 0; i < ADJ_NAMES; i++)
+        if (strcmp(text, adj_names[i]) == 0) {
+            *adj = adj_numbers[i];
+            return true;
+        }
+    const bool minus = *text == '-';
     uint64_t value;
-    struct error inner;
-    if (!parse_count(text + minus, 0, minus ? -APP_ADJ_MIN : APP_ADJ_MAX, &value, &inner))
-        return fail(err, STATUS_USAGE,
-                    "\"%.*s\" is no adj: expected a whole number from %d to %d, like 900 of a cached app", QUOTED, text,
-                    APP_ADJ_MIN, APP_ADJ_MAX);
+    struct error ignored;
+    if (!parse_count(text + minus, 0, (uint64_t)(minus ? -APP_ADJ_MIN : most), &value, &ignored))
+        return false;
     *adj = minus ? -(int32_t)value : (int32_t)value;
     return true;
+}
+
+static bool parse_adj(const char *text, int32_t *adj, struct error *err)
+{
+    char near[512];
+    return adj_parse(text, APP_ADJ_MAX, adj) ||
+           fail(err, STATUS_USAGE,
+                "\"%.*s\" is no adj: expected a whole number from %d to %d, like 900 of a cached app, or a word for "
+                "one%s",
+                QUOTED, text, APP_ADJ_MIN, APP_ADJ_MAX, suggest_text(text, adj_names, ADJ_NAMES, near, sizeof near));
 }
 
 static bool parse_size(const char *text, const char *what, uint64_t *bytes, struct error *err)

@@ -17,7 +17,8 @@ struct device {
     /* How the system lives with little memory. threshold_bytes and max_bytes are never 0 once the config is read: by
      * default ram - os_reserve - other_apps, and ram. */
     struct pressure_spec pressure;
-    uint64_t page_bytes; /* of the processor: 4 or 16 KiB */
+    uint64_t jetsam_entitled_bytes; /* jetsam: what the limit is for an entitled app; 0: not known. To be shown */
+    uint64_t page_bytes;            /* of the processor: 4 or 16 KiB */
     uint64_t readahead_bytes, fault_around_bytes, willneed_bytes;
     bool prefault_young; /* fault-around marks pages as accessed: x86 */
     int64_t minor_fault_ns, major_fault_ns, scan_page_ns, tlb_miss_ns;

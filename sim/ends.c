@@ -217,9 +217,7 @@ static bool init_host(struct run_state *run, struct arena *arena)
 /* Nothing but this app's own threshold can end it or take memory from it. */
 static bool is_plain(const struct run_spec *spec)
 {
-    const struct pressure_spec *pressure = &spec->device.pressure;
-    return spec->loader.mode != LOADER_MMAP && pressure->app_count == 0 && pressure->zram_bytes == 0 &&
-           (pressure->rule == KILL_NONE || pressure->rule == KILL_THRESHOLD);
+    return spec->loader.mode != LOADER_MMAP && pressure_is_plain(&spec->device.pressure);
 }
 
 /* The phone as it is when the app starts, and the app's own first memory. */
@@ -238,8 +236,11 @@ static bool init_memory(struct run_state *run, struct arena *arena)
     } else if (pressure_next_ns(run->pressure) <= run->attention_ns) {
         run->attention_ns = pressure_next_ns(run->pressure) - 1;
     }
+    /* Once the file is there its rules hold for all memory, the runtime too. */
+    if (run->spec->loader.mode == LOADER_MMAP && !mapped_init(run, arena))
+        return false;
     run_grow(run, MEMORY_RUNTIME, run->processes * device->runtime_bytes);
-    return run->killed || run->spec->loader.mode != LOADER_MMAP || mapped_init(run, arena);
+    return true;
 }
 
 bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena, block_id **first,
@@ -254,6 +255,7 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
     run->numbers.killed_by = "";
     run->numbers.killed_phase = "";
     run->numbers.ttft_ns = -1;
+    run->numbers.least_hole_bytes = -1;
     if (!check_spec(spec, run->err))
         return false;
     if (!init_host(run, arena))
@@ -329,7 +331,7 @@ static void finish_memory(struct run_state *run, struct run_result *result)
     numbers->peak_kv_bytes = ledger->peak_bytes[MEMORY_KV];
     numbers->peak_activation_bytes = ledger->peak_bytes[MEMORY_ACTIVATION];
     numbers->peak_file_bytes = ledger->peak_bytes[MEMORY_FILE];
-    numbers->peak_page_table_bytes = ledger->peak_bytes[MEMORY_PAGE_TABLES];
+    numbers->peak_page_tables_bytes = ledger->peak_bytes[MEMORY_PAGE_TABLES];
     numbers->peak_zram_bytes = ledger->peak_bytes[MEMORY_ZRAM];
     numbers->peak_resident_bytes = numbers->peak_footprint_bytes = ledger->app_peak_bytes;
     if (run->placing)
@@ -349,8 +351,10 @@ static void finish_memory(struct run_state *run, struct run_result *result)
 void run_finish(struct run_state *run, struct run_result *result)
 {
     struct run_numbers *numbers = &run->numbers;
-    if (run->mapped)
+    if (run->mapped) {
         mapped_settle(run, run->now_ns);
+        mapped_numbers(run, numbers);
+    }
     numbers->virtual_time_ns = run->now_ns;
     must(numbers->virtual_time_ns == numbers->load_ns + numbers->compute_ns + numbers->stall_ns + numbers->idle_ns);
     numbers->accesses = run->host.access_count;

@@ -96,12 +96,16 @@ struct run_numbers {
     /* Both conventions of phones: what lies in RAM for the app, and what kill rules count (anonymous memory, compressed
      * or not, and page tables). */
     uint64_t peak_resident_bytes, peak_footprint_bytes;
-    uint64_t peak_file_bytes, peak_page_table_bytes, peak_zram_bytes;
+    uint64_t peak_file_bytes, peak_page_tables_bytes, peak_zram_bytes;
     uint64_t bytes_swapped_out, bytes_swapped_in; /* by the whole phone, before compression */
     uint64_t apps_killed;
-    uint64_t alloc_failures, alloc_compactions, alloc_moved_bytes;
-    uint64_t internal_fragmentation_bytes, external_fragmentation_bytes; /* peaks */
-    uint64_t largest_hole_bytes;                                         /* the least that it was */
+    uint64_t alloc_failures, alloc_calls, alloc_hole_failures;
+    int64_t alloc_ns; /* of load and stall: what calls and copies took of the compute thread */
+    uint64_t alloc_compactions, alloc_moved_bytes;
+    uint64_t peak_internal_fragmentation_bytes, peak_external_fragmentation_bytes;
+    int64_t least_hole_bytes; /* the least that the largest hole was; -1: there is no allocator */
+    struct page_process_counts processes[PAGE_PROCESSES_MAX]; /* process_count of them; 0: nothing is mapped */
+    uint32_t process_count;
     char kills[RUN_KILLS_TEXT]; /* "mail(900) at 1.200 s by lmkd; ...", or "" */
     char note[RUN_NOTE_TEXT];   /* remarks of the eviction policy and of the loader, or "" */
 };

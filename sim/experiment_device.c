@@ -66,7 +66,7 @@ static bool check_flash(const struct selection *selection, const struct device *
 
 /* ---- Limits ---- */
 
-enum { JETSAM_TEXT = 127 * 8 + 1 };
+enum { JETSAM_TEXT = 127 * 8 + 1, JETSAM_ITEMS_MAX = JETSAM_TEXT / 7 }; /* an item is "1:1B:1B" at least */
 #define JETSAM_MAX_BYTES (UINT64_C(1) << 50)
 
 /* The number of an option without a field; 0 where nobody set it. */
@@ -136,6 +136,7 @@ static bool limits_by_version(const char *list, const char *version, uint64_t *l
                               char lowest[JETSAM_TEXT], struct error *err)
 {
     char text[JETSAM_TEXT], best[JETSAM_TEXT] = "", *rest = text;
+    const char *versions[JETSAM_ITEMS_MAX];
     *lowest = '\0';
     must(strlen(list) < sizeof text);
     strcpy(text, list);
@@ -146,6 +147,12 @@ static bool limits_by_version(const char *list, const char *version, uint64_t *l
             break;
         if (!read_version(word, &item, err))
             return fail_in(err, "item %u", number);
+        for (unsigned before = 1; before < number; before++)
+            if (compare_versions(versions[before - 1], item.version) == 0)
+                return fail(err, STATUS_USAGE, "item %u: version %s is that of item %u already; expected each once",
+                            number, item.version, before);
+        must(number <= JETSAM_ITEMS_MAX);
+        versions[number - 1] = item.version;
         if (!*lowest || compare_versions(item.version, lowest) < 0)
             strcpy(lowest, item.version);
         if (!version || compare_versions(item.version, version) > 0 ||
@@ -172,6 +179,10 @@ static bool finish_jetsam(const struct selection *selection, struct run_config *
     if (by_os->setting && !limits_by_version(by_os->setting->values[by_os->item].text, config->os_version, limit,
                                              &entitled, lowest, &why))
         return fail_at(selection, "device", "jetsam_by_os", err, why.text);
+    /* A profile may know more than is asked of it; a config that lists versions means to use them. */
+    if (by_os->setting && by_os->setting->level > LEVEL_PROFILE && !config->os_version)
+        return fail_at(selection, "device", "jetsam_by_os", err,
+                       "device.os_version, which chooses among its versions, is missing; expected it too");
     if (*lowest && (config->entitled ? entitled : *limit) == 0) {
         snprintf(text, sizeof text, "%.40s is below all versions of device.jetsam_by_os; expected at least %.40s",
                  config->os_version, lowest);
@@ -180,6 +191,7 @@ static bool finish_jetsam(const struct selection *selection, struct run_config *
     if (config->entitled && entitled == 0)
         return fail_at(selection, "device", "entitled", err,
                        "the limit of an entitled app is not known; expected device.jetsam_limit_entitled too");
+    config->device.jetsam_entitled_bytes = entitled;
     if (config->entitled)
         *limit = entitled;
     return *limit > 0 || fail_at(selection, "device", "jetsam_limit", err,

@@ -69,6 +69,7 @@ bool experiment_failure(struct experiment *experiment, size_t index, const struc
                                                    .tpot_mean_ns = -1,
                                                    .tpot_p50_ns = -1,
                                                    .tpot_p95_ns = -1,
-                                                   .tpot_p99_ns = -1}};
+                                                   .tpot_p99_ns = -1,
+                                                   .least_hole_bytes = -1}};
     return experiment_record(experiment, index, model, &nothing, arena, record, err);
 }

@@ -66,6 +66,13 @@ void mapped_settle(struct run_state *run, int64_t time_ns)
     run->now_ns = now_ns;
 }
 
+void mapped_numbers(const struct run_state *run, struct run_numbers *numbers)
+{
+    numbers->process_count = run->processes;
+    for (uint32_t process = 0; process < run->processes; process++)
+        numbers->processes[process] = page_cache_process_counts(run->mapped->cache, process);
+}
+
 /* ---- Touches ---- */
 
 static int64_t walked_ns(const struct page_walk *walk)

@@ -1,5 +1,5 @@
-/* A run whose weights are a mapped file: pages come by faults and leave by reclaim. docs/models.md sections 6, 7 and 11
- * are the rules; the pages themselves are sim/page_cache.h's. */
+/* A run whose weights are a mapped file: pages come by faults and leave by reclaim. docs/models.md section 10 is the
+ * rule; the pages themselves are sim/page_cache.h's, section 11. */
 #ifndef POCKETLOAD_SIM_MAPPED_H
 #define POCKETLOAD_SIM_MAPPED_H
 
@@ -15,6 +15,9 @@ void mapped_load(struct run_state *run, const block_id *pins, uint32_t pin_count
 
 /* A token of every process, one process after the other (a token_steps of sim/books.h). */
 void mapped_token(struct run_state *run, const struct segment *segment, uint32_t repeat, uint64_t context);
+
+/* What each process did. */
+void mapped_numbers(const struct run_state *run, struct run_numbers *numbers);
 
 /* Reads that are done by time_ns count as moved. */
 void mapped_settle(struct run_state *run, int64_t time_ns);

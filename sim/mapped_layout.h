@@ -1,5 +1,5 @@
 /* Where a model's blocks lie in a mapped file: ranges of pages, in the file's order or with the most used blocks first.
- * docs/models.md section 6. */
+ * docs/models.md section 10. */
 #ifndef POCKETLOAD_SIM_MAPPED_LAYOUT_H
 #define POCKETLOAD_SIM_MAPPED_LAYOUT_H
 

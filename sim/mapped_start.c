@@ -147,7 +147,9 @@ bool mapped_init(struct run_state *run, struct arena *arena)
     }
     m->touches = arena_alloc(arena, n, sizeof *m->touches);
     m->known = arena_alloc(arena, (uint64_t)n * run->processes, sizeof *m->known);
-    if (!m->touches || !m->known)
+    if (run->host.pin_count > 0)
+        m->locked = arena_alloc(arena, m->layout.pages / 64 + UINT64_C(1), sizeof *m->locked);
+    if (!m->touches || !m->known || (run->host.pin_count > 0 && !m->locked))
         return fail(run->err, STATUS_IO, "out of memory");
     uint64_t stride = spec->loader.stride_bytes / page + (spec->loader.stride_bytes % page > 0);
     m->stride = (uint32_t)(stride < 1 ? 1 : stride < PAGES_MAX ? stride : PAGES_MAX);
@@ -175,43 +177,72 @@ static void populate(struct run_state *run)
     mapped_touch(run, 0, &walk);
 }
 
-/* Locks pages of a range, as many as memlock lets it, in pieces as mapped_touch does. False: no more of them. */
+static bool is_locked(const struct mapped *m, uint32_t page)
+{
+    return m->locked[page / 64] >> (page % 64) & 1;
+}
+
+static void mark_locked(struct mapped *m, uint32_t page)
+{
+    m->locked[page / 64] |= UINT64_C(1) << (page % 64);
+}
+
+/* Locks pages of a range, as many as memlock lets it, in pieces as mapped_touch does. What is locked already counts
+ * once (mm/mlock.c, count_mm_mlocked_page_nr). False: no more of them. */
 static bool lock_range(struct run_state *run, struct page_range range, uint64_t limit_pages)
 {
-    struct page_cache *cache = run->mapped->cache;
+    struct mapped *m = run->mapped;
     while (range.first < range.end) {
-        uint64_t left = limit_pages - page_cache_locked(cache);
+        uint64_t left = limit_pages - page_cache_locked(m->cache);
         uint32_t piece = range.end - range.first < SWAP_CLUSTER_MAX ? range.end - range.first : SWAP_CLUSTER_MAX;
         if (left == 0)
             return false;
         piece = piece < left ? piece : (uint32_t)left;
         int64_t start_ns = run->now_ns;
         mapped_set_limit(run);
-        if (mapped_book(run, start_ns, 0, page_cache_lock(cache, 0, range.first, range.first + piece)))
-            range.first += piece;
+        if (mapped_book(run, start_ns, 0, page_cache_lock(m->cache, 0, range.first, range.first + piece))) {
+            for (uint32_t end = range.first + piece; range.first < end; range.first++)
+                mark_locked(m, range.first);
+        }
         if (!run_goes_on(run))
             return false;
     }
     return true;
 }
 
+/* How many pages of the blocks are not locked; marks them. */
+static uint64_t mark_missing(struct run_state *run, const block_id *blocks, uint32_t count)
+{
+    struct mapped *m = run->mapped;
+    uint64_t missing = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t r = m->layout.first[blocks[i]]; r < m->layout.first[blocks[i] + 1]; r++) {
+            for (uint32_t page = m->layout.ranges[r].first; page < m->layout.ranges[r].end; page++) {
+                missing += !is_locked(m, page);
+                mark_locked(m, page);
+            }
+        }
+    }
+    return missing;
+}
+
 static void lock_blocks(struct run_state *run, const block_id *blocks, uint32_t count)
 {
     const struct mapped_layout *layout = &run->mapped->layout;
     const uint64_t limit_pages = run->spec->device.memlock_bytes / layout->page_bytes;
-    uint64_t wanted = 0;
     bool all = true;
     for (uint32_t i = 0; i < count; i++) {
-        wanted += run->host.blocks[blocks[i]].bytes;
         for (uint32_t r = layout->first[blocks[i]]; r < layout->first[blocks[i] + 1] && all; r++)
             all = lock_range(run, layout->ranges[r], limit_pages);
     }
-    if (all || !run_goes_on(run))
+    uint64_t missing;
+    if (all || !run_goes_on(run) || (missing = mark_missing(run, blocks, count)) == 0)
         return;
+    const uint64_t got = page_cache_locked(run->mapped->cache);
     char got_text[UNITS_TEXT], wanted_text[UNITS_TEXT];
     snprintf(run->numbers.note, sizeof run->numbers.note, "mlock: %s of %s: device.memlock",
-             format_bytes(page_cache_locked(run->mapped->cache) * layout->page_bytes, got_text),
-             format_bytes(wanted, wanted_text));
+             format_bytes(got * layout->page_bytes, got_text),
+             format_bytes((got + missing) * layout->page_bytes, wanted_text));
 }
 
 void mapped_load(struct run_state *run, const block_id *pins, uint32_t pin_count)

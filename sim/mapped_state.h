@@ -17,7 +17,8 @@ struct mapped {
      * accessed bits away, and only from pages that it looks at: as long as it has looked at none since, touching the
      * block once more changes nothing and takes no time. */
     uint64_t *known;
-    uint64_t epoch; /* pages that reclaim has looked at, and 1 */
+    uint64_t epoch;   /* pages that reclaim has looked at, and 1 */
+    uint64_t *locked; /* a bit for each page of the file: mlock has it; NULL where no block is pinned */
 };
 
 /* Takes the page cache's counts over into the run's numbers. */

@@ -1,6 +1,7 @@
 /* Single values of options: from text, into their field, and out of it. */
 #include "sim/options.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -9,9 +10,7 @@
 #include "base/units.h"
 #include "sim/apps.h"
 
-const char *const adj_names[ADJ_NAMES] = {"foreground", "visible", "perceptible", "service", "cached"};
-const int32_t adj_numbers[ADJ_NAMES] = {0, 100, 200, 500, 900};
-enum { ADJ_MAX = 1000 };
+enum { OWN_ADJ_MAX = 1000 };
 
 /* A number of the option's type, as people write it. */
 static const char *print_number(const struct option *option, uint64_t number, char out[UNITS_TEXT])
@@ -109,19 +108,12 @@ static bool check_size(const struct option *option, const char *text, uint64_t b
 
 static bool parse_adj(const char *text, uint64_t *number, struct error *err)
 {
-    for (size_t i = 0; i < ADJ_NAMES; i++)
-        if (strcmp(text, adj_names[i]) == 0) {
-            *number = (uint32_t)adj_numbers[i];
-            return true;
-        }
-    const bool negative = *text == '-';
-    struct error ignored;
-    uint64_t size;
     char near[512];
-    if (!parse_count(text + negative, 0, ADJ_MAX, &size, &ignored))
-        return fail(err, STATUS_USAGE, "\"%s\" is neither a number from -%d to %d nor a word for one%s", text, ADJ_MAX,
-                    ADJ_MAX, suggest_text(text, adj_names, ADJ_NAMES, near, sizeof near));
-    *number = (uint32_t)(negative ? -(int32_t)size : (int32_t)size);
+    int32_t adj;
+    if (!adj_parse(text, OWN_ADJ_MAX, &adj))
+        return fail(err, STATUS_USAGE, "\"%s\" is neither a number from %d to %d nor a word for one%s", text,
+                    APP_ADJ_MIN, OWN_ADJ_MAX, suggest_text(text, adj_names, ADJ_NAMES, near, sizeof near));
+    *number = (uint32_t)adj;
     return true;
 }
 
@@ -203,16 +195,21 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
     }
     struct error why;
     uint64_t number = 0;
-    if (!parse_number(option, text, &number, &why))
+    if (!parse_number(option, text, &number, &why)) {
+        if (option->word && !isdigit((unsigned char)*text) && suggest(text, &option->word, 1))
+            return fail(err, STATUS_USAGE, "unknown value \"%s\": did you mean %s?", text, option->word);
         return option->word ? fail(err, STATUS_USAGE, "%s (or the word %s)", why.text, option->word)
                             : fail(err, STATUS_USAGE, "%s", why.text);
+    }
+    value->number = number;
+    if (option->names)
+        return check_size(option, text, number, err);
     if (number < option->min || number > option->max) {
         char least[UNITS_TEXT], most[UNITS_TEXT];
         return fail(err, STATUS_USAGE, "\"%s\" is out of range; expected %s to %s", text,
                     print_number(option, option->min, least), print_number(option, option->max, most));
     }
-    value->number = number;
-    return !option->names || check_size(option, text, number, err);
+    return true;
 }
 
 bool option_is_text(const struct option *option)

@@ -79,12 +79,6 @@ const struct option *options_all(struct arena *arena, size_t *count);
 /* The option, or NULL. */
 const struct option *option_find(const struct option *options, size_t count, const char *section, const char *key);
 
-/* Words for an oom_score_adj, with their numbers (Android, ProcessList.java: FOREGROUND_APP_ADJ ...
- * CACHED_APP_MIN_ADJ). */
-enum { ADJ_NAMES = 5 };
-extern const char *const adj_names[ADJ_NAMES];
-extern const int32_t adj_numbers[ADJ_NAMES];
-
 union option_value {
     uint64_t number; /* choices and signed values too */
     const char *text;

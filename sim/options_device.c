@@ -45,9 +45,11 @@ static const struct option device_options[] = {
     {"device", "entitled", OPTION_CHOICE, SCOPE_JETSAM, FIELD(entitled), NAMES(yes_names), .fallback = "no",
      .list = true, .help = "jetsam: the app has the entitlement com.apple.developer.kernel.increased-memory-limit"},
     {"device", "os_version", OPTION_TEXT, SCOPE_JETSAM, FIELD(os_version), RANGE(1, NAME_MAX_BYTES), .list = true,
-     .help = "jetsam: version of the system, for jetsam_by_os: 17.4"},
+     .help = "jetsam: version of the system, for jetsam_by_os: 17.4; without it jetsam_limit holds"},
     {"device", "jetsam_by_os", OPTION_TEXT, SCOPE_JETSAM, RANGE(1, NAME_MAX_BYTES * 8),
-     .help = "jetsam: VERSION:LIMIT:ENTITLED ..., limits from a version on: 17:3GB:6GB 26.4:3GB:3GB"},
+     .help =
+         "jetsam: VERSION:LIMIT:ENTITLED ..., limits from a version on: 17:3GB:6GB 26.4:3GB:3GB; in a config only with "
+         "os_version, below the lowest jetsam_limit holds"},
     {"device", "memory_high", OPTION_BYTES, SCOPE_LIMITER, FIELD(device.pressure.high_bytes), RANGE(1, SIZE_MAX_BYTES),
      .fallback = "none", .word = "none", .word_value = 0, .list = true,
      .help = "memory_limiter: above this much of the app in RAM its memory is taken back"},
@@ -72,7 +74,7 @@ static const struct option device_options[] = {
     {"device", "swappiness", OPTION_COUNT, SCOPE_ZRAM, FIELD(device.pressure.swappiness), RANGE(0, 200),
      .fallback = "60", .list = true, .help = "how much of what is taken back is swapped, of 200 (vm.swappiness)"},
     {"device", "apps", OPTION_APPS, FIELD(apps), RANGE(1, TEXT_MAX_BYTES), .fallback = "none", .word = "none",
-     .word_value = 0, .list = true, .help = "other apps by name: NAME:ADJ:SIZE[@START][+RATE..MAX] ..."},
+     .word_value = 0, .list = true, .help = "other apps by name: NAME:ADJ:SIZE[@START][+RATE/s..MAX] ..."},
     {"device", "page", OPTION_BYTES, SCOPE_MMAP, FIELD(device.page_bytes), RANGE(4 * KIB, 16 * KIB), NAMES(page_sizes),
      .fallback = "4KiB", .list = true, .help = "page of the processor"},
     {"device", "readahead", OPTION_BYTES, SCOPE_MMAP, FIELD(device.readahead_bytes), RANGE(0, 128 * MIB),

@@ -41,7 +41,9 @@ static const struct option loader_options[] = {
      .list = true, .help = "where blocks lie: as in the file, or those used most first"},
     {"loader", "hugepage", OPTION_BYTES, SCOPE_MMAP, FIELD(loader.page_bytes), RANGE(4096, 2 * MIB), NAMES(folio_sizes),
      .fallback = "device", .word = "device", .word_value = 0, .list = true,
-     .help = "what faults map and reclaim takes at once; device: device.page"},
+     .help = "what faults map and reclaim takes at once; device: device.page. Larger: read from the fault on, no "
+             "read-around, "
+             "so fewer faults and coarser eviction"},
     {"loader", "processes", OPTION_COUNT, SCOPE_MMAP, FIELD(loader.processes), RANGE(1, PAGE_PROCESSES_MAX),
      .fallback = "1", .list = true, .help = "processes that map the file and run the trace, a token each in turn"},
     {"loader", "oom_score_adj", OPTION_ADJ, SCOPE_PRESSURE, FIELD(device.pressure.own_adj), RANGE(0, 1000),

@@ -157,6 +157,7 @@ static bool table_for(struct page_cache *cache, uint32_t process, uint32_t page)
     if (!room_for_kernel(cache, cache->table_bytes))
         return false;
     *word |= bit;
+    cache->processes[process].counts.table_bytes += cache->table_bytes;
     cache->kernel_bytes += cache->table_bytes;
     return true;
 }
@@ -176,6 +177,7 @@ static bool fault_on_absent(struct page_cache *cache, uint32_t process, uint32_t
 {
     *cache->now_ns += cache->spec.major_ns;
     cache->counts.major_faults++;
+    cache->processes[process].counts.major_faults++;
     if (!readahead_sync(cache, &cache->processes[process], page))
         return false;
     if (!page_cache_has(cache, page) && !read_window(cache, page, 1, 0))
@@ -211,6 +213,7 @@ static bool fault(struct page_cache *cache, uint32_t process, uint32_t page)
     } else {
         *cache->now_ns += cache->spec.minor_ns;
         cache->counts.minor_faults++;
+        cache->processes[process].counts.minor_faults++;
         reads_update(cache);
         if (!mark_is_set(cache, page))
             wait_for(cache, page);
@@ -365,6 +368,11 @@ uint64_t page_cache_table_bytes(const struct page_cache *cache)
 struct page_counts page_cache_counts(const struct page_cache *cache)
 {
     return cache->counts;
+}
+
+struct page_process_counts page_cache_process_counts(const struct page_cache *cache, uint32_t process)
+{
+    return cache->processes[process].counts;
 }
 
 void page_cache_sizes(const struct page_cache *cache, uint64_t *inactive, uint64_t *active, uint64_t *locked)

@@ -69,6 +69,11 @@ struct page_counts {
     uint64_t waits; /* faults that waited for a read */
 };
 
+/* Of one process: its share of the faults, and the page tables that it has. */
+struct page_process_counts {
+    uint64_t major_faults, minor_faults, table_bytes;
+};
+
 /* A range of pages touched in ascending order while the compute thread computes: page i of its `total` pages is touched
  * after floor(compute_ns * i / total) of computing. */
 struct page_walk {
@@ -93,6 +98,7 @@ uint64_t page_cache_locked(const struct page_cache *cache);
 uint64_t page_cache_peak_resident(const struct page_cache *cache);
 uint64_t page_cache_table_bytes(const struct page_cache *cache); /* page tables and tree nodes */
 struct page_counts page_cache_counts(const struct page_cache *cache);
+struct page_process_counts page_cache_process_counts(const struct page_cache *cache, uint32_t process);
 /* Pages on the inactive, active and locked lists; with LISTS_MGLRU the oldest generation is inactive, the others are
  * active. */
 void page_cache_sizes(const struct page_cache *cache, uint64_t *inactive, uint64_t *active, uint64_t *locked);

@@ -32,6 +32,7 @@ struct page_process {
     int64_t start, size, async; /* struct file_ra_state */
     uint32_t misses;            /* its mmap_miss */
     uint64_t *tables;           /* a bit for each page table that there is */
+    struct page_process_counts counts;
 };
 
 /* LISTS_MGLRU: generations min_seq to max_seq have pages. */

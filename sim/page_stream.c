@@ -324,6 +324,7 @@ void stream_commit(struct stream *s, struct page_walk *walk)
     walk->next += moved;
     walk->done += moved;
     cache->counts.minor_faults += n->faults;
+    cache->processes[s->process].counts.minor_faults += n->faults;
     cache->counts.pages_read += moved;
     cache->counts.waits += n->waits;
     uint64_t peak = n->peak_inactive + all->size[PAGE_ACTIVE] + all->size[PAGE_LOCKED];

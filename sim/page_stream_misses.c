@@ -120,5 +120,6 @@ bool page_stream_misses(struct page_cache *cache, uint32_t process, struct page_
         return false;
     stream_commit(&s, walk);
     cache->counts.major_faults += s.rounds;
+    cache->processes[process].counts.major_faults += s.rounds;
     return true;
 }

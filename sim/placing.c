@@ -15,7 +15,7 @@ struct placing {
     uint64_t step_bytes; /* of these together */
     uint32_t *kv_ranges, kv_range_count;
     uint64_t kv_range_bytes;
-    int64_t owed_ns;
+    int64_t owed_ns, paid_ns; /* by the compute thread */
     bool holds_lanes;
 };
 
@@ -90,6 +90,7 @@ bool placing_pay_in(struct run_state *run)
     placing->holds_lanes = run->outstanding > 0;
     loads_advance(run, start_ns + owed_ns);
     placing->holds_lanes = false;
+    placing->paid_ns += run->now_ns - start_ns;
     run_book_stall(run, start_ns);
     return run_goes_on(run);
 }
@@ -217,11 +218,14 @@ void placing_numbers(const struct run_state *run, struct run_numbers *numbers)
     must(allocator_state(placing->allocator).requested_bytes ==
          run->host.view.held_bytes + placing->kv_range_count * placing->kv_range_bytes + placing->step_bytes);
     numbers->alloc_failures = counts.failures;
+    numbers->alloc_calls = counts.calls;
+    numbers->alloc_hole_failures = counts.hole_failures;
+    numbers->alloc_ns = placing->paid_ns;
     numbers->alloc_compactions = counts.compactions;
     numbers->alloc_moved_bytes = counts.moved_bytes;
-    numbers->internal_fragmentation_bytes = counts.internal_peak_bytes;
-    numbers->external_fragmentation_bytes = counts.external_peak_bytes;
-    numbers->largest_hole_bytes = counts.largest_hole_min_bytes;
+    numbers->peak_internal_fragmentation_bytes = counts.internal_peak_bytes;
+    numbers->peak_external_fragmentation_bytes = counts.external_peak_bytes;
+    numbers->least_hole_bytes = (int64_t)counts.largest_hole_min_bytes;
 }
 
 void placing_sample(const struct run_state *run, struct sample_numbers *row)

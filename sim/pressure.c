@@ -79,6 +79,11 @@ static bool add_apps(struct pressure *p, struct arena *arena, struct error *err)
     return true;
 }
 
+bool pressure_is_plain(const struct pressure_spec *spec)
+{
+    return spec->app_count == 0 && spec->zram_bytes == 0 && (spec->rule == KILL_NONE || spec->rule == KILL_THRESHOLD);
+}
+
 bool pressure_init(struct pressure **pressure, const struct pressure_spec *spec, struct ledger *ledger,
                    uint64_t os_bytes, uint64_t other_apps_bytes, struct arena *arena, struct error *err)
 {
@@ -95,8 +100,7 @@ bool pressure_init(struct pressure **pressure, const struct pressure_spec *spec,
     if (!add_apps(p, arena, err))
         return false;
     set_watermarks(p);
-    p->plain =
-        spec->app_count == 0 && spec->zram_bytes == 0 && (spec->rule == KILL_NONE || spec->rule == KILL_THRESHOLD);
+    p->plain = pressure_is_plain(spec);
     *pressure = p;
     return true;
 }

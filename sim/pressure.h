@@ -66,6 +66,9 @@ struct file_memory {
 
 struct pressure;
 
+/* Nothing can take memory from the app, and nothing but its own threshold can end it, as long as no file is mapped. */
+bool pressure_is_plain(const struct pressure_spec *spec);
+
 /* Puts OS reserve and other apps (the unnamed other_apps_bytes, and the apps that start at 0) into the ledger, whose
  * ram_bytes is set and which is otherwise empty. Spec, apps and ledger are the caller's and must outlive it.
  * STATUS_USAGE when a ratio, swappiness or number of apps is out of range, or when there are named apps and those of

@@ -85,7 +85,7 @@ is 'one of 4000 dies' "$(end_of long)" 'killed threshold decode'
 true_that 'between the two' "2000 < $(of tokens long) && $(of tokens long) < 4000"
 # The prompt is token 0, so n finished tokens are 16 + n - 1 in the cache, and the one that kills adds one more. Beside
 # it: runtime, activations of a single token (4 * (2 * 3072 + 2 * 8192) + 4 * 128256 bytes), page tables.
-rest="150000000 + 4 * (2 * 3072 + 2 * 8192) + 4 * 128256 + $(of peak_page_table_bytes long)"
+rest="150000000 + 4 * (2 * 3072 + 2 * 8192) + 4 * 128256 + $(of peak_page_tables_bytes long)"
 true_that 'at the token that can be worked out' "$rest + 114688 * (16 + $(of tokens long)) > 512 * 1024 ** 2"
 true_that 'and not before' "$rest + 114688 * (16 + $(of tokens long) - 1) <= 512 * 1024 ** 2"
 is 'half the cache, the same session lives' "$(end_of half) $(of tokens half)" 'completed null null 4000'
@@ -102,9 +102,13 @@ is 'the flash reads the file once' "$(of bytes_read two)" "$(of bytes_read one)"
 is 'memory holds it once' "$(of peak_file_bytes two)" "$(of peak_file_bytes one)"
 true_that 'as a whole' "$(of peak_file_bytes two) > 700e6"
 true_that 'the second finds the pages there' "$(of major_faults two) == $(of major_faults one) && $(of minor_faults two) > 1.5 * $(of minor_faults one)"
+is 'each process has a row, and a line below the table' "$("$POCKETLOAD" run tests/scenarios/two-processes.ini \
+    --set loader.processes=2 --db "$scratch/two.db" 2>&1 | grep -c '^process 1: 1 major .*; process 2: 0 major ') $(
+    "$POCKETLOAD" run tests/scenarios/two-processes.ini --db "$scratch/two.db" 2>&1 | grep -c '^process 1: 1 major ') $(
+    sqlite3 "$scratch/two.db" 'SELECT group_concat(process) FROM processes GROUP BY run_key ORDER BY 1 DESC LIMIT 1')" '1 1 1,2'
 is 'each has a KV cache' "$(of peak_kv_bytes two)" $((2 * $(of peak_kv_bytes one)))
 true_that 'and page tables, 8 bytes a page of 4 KiB' \
-    "abs($(of peak_page_table_bytes two) - $(of peak_page_table_bytes one) - $(of peak_file_bytes one) / 512) < 16384"
+    "abs($(of peak_page_tables_bytes two) - $(of peak_page_tables_bytes one) - $(of peak_file_bytes one) / 512) < 16384"
 
 # ---- 40 activations, reused or not ----
 run reused activations-reused --set loader.reuse=yes

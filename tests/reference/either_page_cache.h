@@ -52,6 +52,12 @@ static inline struct page_counts either_counts(const struct either *e)
     return e->fast != NULL ? page_cache_counts(e->fast) : naive_page_cache_counts(e->twin);
 }
 
+static inline struct page_process_counts either_process_counts(const struct either *e, uint32_t process)
+{
+    return e->fast != NULL ? page_cache_process_counts(e->fast, process)
+                           : naive_page_cache_process_counts(e->twin, process);
+}
+
 static inline void either_sizes(const struct either *e, uint64_t *inactive, uint64_t *active, uint64_t *locked)
 {
     if (e->fast != NULL)

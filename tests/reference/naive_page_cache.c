@@ -159,6 +159,7 @@ static bool fault_absent(struct naive_page_cache *cache, uint32_t q, uint32_t i)
     bool ok = true;
     *cache->now_ns += cache->spec.major_ns;
     cache->counts.major_faults++;
+    process->major++;
     if (cache->folios && cache->spec.advice != PAGES_RANDOM) {
         process->start = i;
         process->size = w;
@@ -253,6 +254,7 @@ static bool touch_page(struct naive_page_cache *cache, uint32_t q, uint32_t i)
     } else {
         *cache->now_ns += cache->spec.minor_ns;
         cache->counts.minor_faults++;
+        cache->processes[q].minor++;
         if (page->marked && !fault_marked(cache, q, i))
             return false;
     }
@@ -312,6 +314,14 @@ void naive_page_cache_set_limit(struct naive_page_cache *cache, uint64_t limit_p
 uint64_t naive_page_cache_charged(const struct naive_page_cache *cache)
 {
     return naive_usage(cache, 0);
+}
+
+struct page_process_counts naive_page_cache_process_counts(const struct naive_page_cache *cache, uint32_t process)
+{
+    struct page_process_counts counts = {cache->processes[process].major, cache->processes[process].minor, 0};
+    for (uint64_t table = 0; table <= cache->spec.pages / cache->table_pages; table++)
+        counts.table_bytes += cache->processes[process].tables[table] ? cache->table_bytes : 0;
+    return counts;
 }
 
 uint64_t naive_page_cache_resident(const struct naive_page_cache *cache)

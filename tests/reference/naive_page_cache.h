@@ -22,6 +22,7 @@ uint64_t naive_page_cache_locked(const struct naive_page_cache *cache);
 uint64_t naive_page_cache_peak_resident(const struct naive_page_cache *cache);
 uint64_t naive_page_cache_table_bytes(const struct naive_page_cache *cache);
 struct page_counts naive_page_cache_counts(const struct naive_page_cache *cache);
+struct page_process_counts naive_page_cache_process_counts(const struct naive_page_cache *cache, uint32_t process);
 void naive_page_cache_sizes(const struct naive_page_cache *cache, uint64_t *inactive, uint64_t *active,
                             uint64_t *locked);
 bool naive_page_cache_touch(struct naive_page_cache *cache, uint32_t process, struct page_walk *walk, int64_t until_ns);

@@ -38,6 +38,7 @@ struct process {
     int64_t start, size, async; /* the readahead state of its open file */
     uint32_t misses;
     bool *tables; /* the page tables that it has */
+    uint64_t major, minor;
 };
 
 struct naive_page_cache {

@@ -51,6 +51,18 @@ static bool same_counts(const struct page_case *c, const struct either *a, const
            (int)same(c, "locked", xs[2], ys[2]);
 }
 
+static bool same_by_process(const struct page_case *c, const struct either *a, const struct either *b)
+{
+    bool good = true;
+    for (uint32_t q = 0; q < c->spec.processes; q++) {
+        struct page_process_counts x = either_process_counts(a, q), y = either_process_counts(b, q);
+        good = (int)same(c, "major faults of a process", x.major_faults, y.major_faults) &
+               (int)same(c, "minor faults of a process", x.minor_faults, y.minor_faults) &
+               (int)same(c, "its tables", x.table_bytes, y.table_bytes) & (int)good;
+    }
+    return good;
+}
+
 static bool same_state(const struct page_case *c, const struct either *a, const struct either *b)
 {
     int64_t a_done = either_reads_done_ns(a), b_done = either_reads_done_ns(b);
@@ -95,7 +107,8 @@ static bool compare_all(struct page_case *c, bool results_agree, bool pages_too)
         return true;
     for (int i = 0; i < 2; i++)
         either_settle(&c->sides[i]);
-    good = (int)same_counts(c, &c->sides[0], &c->sides[1]) & (int)same_state(c, &c->sides[0], &c->sides[1]) & (int)good;
+    good = (int)same_counts(c, &c->sides[0], &c->sides[1]) & (int)same_state(c, &c->sides[0], &c->sides[1]) &
+           (int)same_by_process(c, &c->sides[0], &c->sides[1]) & (int)good;
     return (int)good & (int)(!pages_too || same_pages(c));
 }
 

@@ -120,13 +120,13 @@ static void check_sums(struct random_case *c, const struct run_result *result)
     HOLDS(c, n->outcome != OUTCOME_COMPLETED || n->accesses == c->trace.access_count);
     if (c->spec.loader.arena_bytes > 0) {
         most = c->spec.loader.arena_bytes;
-        HOLDS(c, n->peak_weights_bytes <= most && n->largest_hole_bytes <= most);
-        HOLDS(c, n->internal_fragmentation_bytes <= most && n->external_fragmentation_bytes <= most);
+        HOLDS(c, n->peak_weights_bytes <= most && (uint64_t)n->least_hole_bytes <= most);
+        HOLDS(c, n->peak_internal_fragmentation_bytes <= most && n->peak_external_fragmentation_bytes <= most);
     }
     for (uint32_t i = 0; i < result->sample_count; i++)
-        HOLDS(c, result->samples[i].largest_hole_bytes >= n->largest_hole_bytes &&
-                     result->samples[i].internal_fragmentation_bytes <= n->internal_fragmentation_bytes &&
-                     result->samples[i].external_fragmentation_bytes <= n->external_fragmentation_bytes);
+        HOLDS(c, result->samples[i].largest_hole_bytes >= (uint64_t)n->least_hole_bytes &&
+                     result->samples[i].internal_fragmentation_bytes <= n->peak_internal_fragmentation_bytes &&
+                     result->samples[i].external_fragmentation_bytes <= n->peak_external_fragmentation_bytes);
     uint64_t activations = 0;
     for (uint32_t s = 0; s < c->trace.segment_count; s++)
         if (c->trace.segments[s].activation_bytes > activations)

@@ -54,21 +54,27 @@ static inline void make_up_memory(struct made_up *run)
     run->kills[1] = (struct app_kill){.time_ns = 2500000000, .app = 1, .bytes = 900 * MADE_MIB, .rule = "oom"};
     run->result.kills = run->kills;
     run->result.kill_count = 2;
+    n->process_count = 2;
+    n->processes[0] = (struct page_process_counts){21, 22, 23 * MADE_MIB};
+    n->processes[1] = (struct page_process_counts){24, 25, 26 * MADE_MIB};
     n->apps_killed = 2;
     strcpy(n->kills, "mail(900) at 1.200 s by lmkd; camera(0) at 2.500 s by oom");
     n->peak_resident_bytes = 1 * MADE_MIB;
     n->peak_footprint_bytes = 2 * MADE_MIB;
     n->peak_file_bytes = 3 * MADE_MIB;
-    n->peak_page_table_bytes = 4 * MADE_MIB;
+    n->peak_page_tables_bytes = 4 * MADE_MIB;
     n->peak_zram_bytes = 5 * MADE_MIB;
     n->bytes_swapped_out = 6 * MADE_MIB;
     n->bytes_swapped_in = 7 * MADE_MIB;
     n->alloc_failures = 8;
+    n->alloc_calls = 18;
+    n->alloc_hole_failures = 19;
+    n->alloc_ns = 20;
     n->alloc_compactions = 9;
     n->alloc_moved_bytes = 10;
-    n->internal_fragmentation_bytes = 11;
-    n->external_fragmentation_bytes = 12;
-    n->largest_hole_bytes = 13;
+    n->peak_internal_fragmentation_bytes = 11;
+    n->peak_external_fragmentation_bytes = 12;
+    n->least_hole_bytes = 13;
 }
 
 /* The more of the budget a policy uses well, the more it hits; the rest of the numbers follow from its misses. */

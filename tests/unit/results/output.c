@@ -260,6 +260,9 @@ static void memory_in_words(void **state)
     assert_non_null(strstr(text,
                            "\n12 major and 34 minor faults, 5 pages came back; 256 MiB read, 2.00 MiB of it in vain; "
                            "peaks: 200 MiB resident, 180 MiB of it the file, 20.0 MiB footprint\n"));
+    assert_non_null(strstr(text,
+                           "\nprocess 1: 21 major and 22 minor faults, 23.0 MiB of page tables; process 2: 24 major "
+                           "and 25 minor faults, 26.0 MiB of page tables\n"));
     assert_non_null(strstr(text, "\n2 apps were killed: mail(900) at 1.200 s by lmkd; camera(0) at 2.500 s by oom\n"));
     free(text);
     text = rank(list, 2, false);

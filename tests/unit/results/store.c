@@ -73,6 +73,13 @@ static void what_goes_in_comes_out(void **state)
     for (size_t i = 0; i < run_column_count; i++)
         if (!same_field(&run_columns[i], &run.record, &read))
             flunk("%s differs", run_columns[i].name);
+    const struct run_numbers *in = &run.record.numbers, *out = &read.numbers;
+    assert_int_equal(out->process_count, 2);
+    assert_memory_equal(out->processes, in->processes, sizeof out->processes);
+    assert_int_equal(query(store, "SELECT count(*) FROM processes WHERE experiment = 'made-up' AND (process, "
+                                  "major_faults, minor_faults, page_tables_bytes >> 20) IN (VALUES (1, 21, 22, 23), "
+                                  "(2, 24, 25, 26))"),
+                     2);
     assert_int_equal(query(store, "SELECT count(*) FROM token"), MADE_TOKENS);
     assert_int_equal(query(store, "SELECT sum(bytes_read) FROM token"), run.record.numbers.bytes_read);
     assert_int_equal(query(store, "SELECT max(weights_bytes) FROM sample"), run.record.numbers.peak_weights_bytes);
@@ -117,17 +124,20 @@ static void missing_numbers_are_null(void **state)
                                               .tpot_mean_ns = -1,
                                               .tpot_p50_ns = -1,
                                               .tpot_p95_ns = -1,
-                                              .tpot_p99_ns = -1};
+                                              .tpot_p99_ns = -1,
+                                              .least_hole_bytes = -1};
     run.record.quant = "";
     record_finish(&run.record);
     run.result.token_count = 0;
     run.result.sample_count = 0;
     ok(store_open(test_path(*state, "runs.db", path), &store, &err));
     ok(put_made_up(store, &run, &err));
-    assert_int_equal(query(store, "SELECT quant IS NULL AND hit_rate IS NULL AND byte_hit_rate IS NULL AND "
-                                  "ttft_ns IS NULL AND tpot_mean_ns IS NULL AND tokens_per_s IS NULL AND "
-                                  "killed_by = 'threshold' AND outcome = 'rejected' FROM run"),
-                     1);
+    assert_int_equal(
+        query(store,
+              "SELECT quant IS NULL AND hit_rate IS NULL AND byte_hit_rate IS NULL AND "
+              "ttft_ns IS NULL AND tpot_mean_ns IS NULL AND tokens_per_s IS NULL AND least_hole_bytes IS NULL AND "
+              "killed_by = 'threshold' AND outcome = 'rejected' FROM run"),
+        1);
     struct arena arena = {0};
     struct run_record read;
     ok(store_get(store, run.key, &arena, &read, &err));
@@ -176,7 +186,7 @@ static void schema_has_the_columns_of_the_table(void **state)
     }
     assert_int_equal(query(store, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
                                   "AND name NOT LIKE 'sqlite%' AND strict"),
-                     6);
+                     7);
     ok(store_close(store, &err));
 }
 

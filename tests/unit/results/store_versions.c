@@ -103,7 +103,7 @@ static void check_rows(struct store *store, int version)
                 n->bytes_prefetch_late == (version == 1 ? 0 : 800) && n->bytes_prefetch_wasted == 1000);
     assert_string_equal(record.kills, "");
     assert_true(n->peak_resident_bytes == 900 && n->peak_footprint_bytes == 900 && n->peak_file_bytes == 0 &&
-                n->refaults == 0 && n->apps_killed == 0 && n->largest_hole_bytes == 0);
+                n->refaults == 0 && n->apps_killed == 0 && n->alloc_ns == 0 && n->least_hole_bytes == -1);
     assert_true(n->tpot_p99_ns == 340 && n->uncacheable == 1 && record.tokens_per_s == 2.5);
     ok(store_get(store, "bbbbbbbb", &arena, &record, &err));
     assert_int_equal(n->outcome, version == 1 ? OUTCOME_KILLED : OUTCOME_FAILED);

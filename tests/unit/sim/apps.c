@@ -73,6 +73,7 @@ static void errors_say_where_and_what(void **state)
         {"a:-1001:1MiB", "\"-1001\" is no adj"},
         {"a:--1:1MiB", "\"--1\" is no adj"},
         {"a:x:1MiB", "\"x\" is no adj"},
+        {"a:cashed:1MiB", "or a word for one: did you mean cached?"},
         {"a:1:1mib", "app 1 \"a:1:1mib\": size: \"1mib\": did you mean 1MiB?"},
         {"a:1:1025TiB", "size: \"1025TiB\" is too large: expected at most 1024TiB"},
         {"a:1:1MiB+1GiB/s..1025GiB", "it grows to \"1025GiB\", by too much: expected at most 1TiB more"},

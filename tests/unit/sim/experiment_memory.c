@@ -190,6 +190,8 @@ static void the_effective_config_tells_all(void **state)
 
 #define BY_OS MAPPED_ON("kill = jetsam\njetsam_by_os = 17.10:7GB:8GB 17.4:3GB:4GB 26.4:5GB:6GB\n")
 
+#define NO_VERSIONS MAPPED_ON("kill = jetsam\njetsam_limit = 1GB\njetsam_limit_entitled = 2GB\n")
+
 static void jetsam_limits_by_version(void **state)
 {
     (void)state;
@@ -202,8 +204,9 @@ static void jetsam_limits_by_version(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char version[64];
         snprintf(version, sizeof version, "device.os_version=%s", cases[i].version ? cases[i].version : "");
-        struct experiment *e = PARSE(JETSAM, cases[i].entitled ? "device.entitled=yes" : "device.entitled=no",
-                                     cases[i].version ? version : NULL);
+        struct experiment *e =
+            PARSE(cases[i].version ? JETSAM : NO_VERSIONS,
+                  cases[i].entitled ? "device.entitled=yes" : "device.entitled=no", cases[i].version ? version : NULL);
         if (experiment_run(e, 0)->device.pressure.jetsam_limit_bytes != cases[i].gigabytes * 1000000000)
             fail_because("%s, %s: %llu", version, cases[i].entitled ? "entitled" : "not entitled",
                          (unsigned long long)experiment_run(e, 0)->device.pressure.jetsam_limit_bytes);
@@ -256,7 +259,10 @@ static const struct {
     {JETSAM, "device.os_version=v17", "--set device.os_version: no version"},
     {BY_OS, "device.os_version=16.9",
      "--set device.os_version: 16.9 is below all versions of device.jetsam_by_os; expected at least 17.4"},
-    {BY_OS, NULL, "x.ini: device.jetsam_limit: missing; expected a size for kill = jetsam, or jetsam_by_os with"},
+    {BY_OS, NULL, "device.jetsam_by_os: device.os_version, which chooses among its versions, is missing"},
+    {JETSAM, NULL, "device.jetsam_by_os: device.os_version, which chooses among its versions, is missing"},
+    {JETSAM, "device.jetsam_by_os=17:3GB:4GB 26:3GB:4GB 17.0:5GB:6GB",
+     "item 3: version 17.0 is that of item 1 already; expected each once"},
     {CHUNKED_ON("kill = jetsam\njetsam_limit = 1GB\n"), "device.entitled=yes",
      "--set device.entitled: the limit of an entitled app is not known"},
     {CHUNKED_ON("kill = memory_limiter\n"), "device.memory_max=12GB",
@@ -304,7 +310,13 @@ static void phones(void **state)
     assert_int_equal(device.pressure.swappiness, 100);
     assert_true(profile_read_device("iphone-13-pro", dirs, &device, &err));
     assert_int_equal(device.pressure.jetsam_limit_bytes, 3120000000);
+    assert_int_equal(device.jetsam_entitled_bytes, 4200000000);
     assert_int_equal(device.page_bytes, 16384);
+    /* Its versions: what a run with one gets. */
+    struct experiment *new =
+        PARSE(MAPPED, "device.profile=iphone-13-pro", "device.os_version=26.4", "device.entitled=yes");
+    assert_int_equal(experiment_run(new, 0)->device.pressure.jetsam_limit_bytes, 3120000000);
+    experiment_free(new);
     assert_true(profile_read_device("linux-cgroup", dirs, &device, &err));
     assert_int_equal(device.pressure.rule, KILL_MEMORY_LIMITER);
     assert_true(device.pressure.max_bytes == UINT64_C(64) << 30); /* none, until ram is set */

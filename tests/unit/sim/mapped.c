@@ -35,10 +35,10 @@ static void file_that_fits_is_read_once(void **state)
     assert_int_equal(numbers->evictions, 0);
     assert_int_equal(numbers->peak_file_bytes, 8 << 20);
     /* 4 tables of 2 MiB each and 32 nodes of 576 bytes, in whole pages. */
-    assert_int_equal(numbers->peak_page_table_bytes, (4 * 4096 + 32 * 576) / 4096 * 4096);
+    assert_int_equal(numbers->peak_page_tables_bytes, (4 * 4096 + 32 * 576) / 4096 * 4096);
     assert_int_equal(numbers->peak_resident_bytes,
-                     numbers->peak_file_bytes + numbers->peak_page_table_bytes + WORLD_RUNTIME);
-    assert_int_equal(numbers->peak_footprint_bytes, numbers->peak_page_table_bytes + WORLD_RUNTIME);
+                     numbers->peak_file_bytes + numbers->peak_page_tables_bytes + WORLD_RUNTIME);
+    assert_int_equal(numbers->peak_footprint_bytes, numbers->peak_page_tables_bytes + WORLD_RUNTIME);
     assert_int_equal(world.result.blocks[0].loads, 1);
     assert_int_equal(world.result.blocks[3].accesses, 3);
     mapped_world_free(&world);
@@ -107,8 +107,17 @@ static void processes_share_what_is_read(void **state)
     assert_int_equal(b->bytes_read, a->bytes_read);
     assert_int_equal(b->major_faults, 1);
     assert_true(b->minor_faults >= a->minor_faults + (8 << 20) / (64 << 10));
+    assert_int_equal(a->process_count, 1);
+    assert_int_equal(a->processes[0].minor_faults, a->minor_faults);
+    assert_int_equal(b->process_count, 2);
+    assert_int_equal(b->processes[0].major_faults, 1); /* the first reads all, the second finds it there */
+    assert_int_equal(b->processes[1].major_faults, 0);
+    assert_int_equal(b->processes[0].minor_faults, a->minor_faults);
+    assert_int_equal(b->processes[1].minor_faults, b->minor_faults - a->minor_faults);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(b->processes[i].table_bytes, 4 * 4096);
     assert_int_equal(b->peak_file_bytes, a->peak_file_bytes);
-    assert_int_equal(b->peak_page_table_bytes, a->peak_page_table_bytes + 4 * 4096);
+    assert_int_equal(b->peak_page_tables_bytes, a->peak_page_tables_bytes + 4 * 4096);
     assert_int_equal(a->peak_kv_bytes, 2 * 1000);
     assert_int_equal(b->peak_kv_bytes, 2 * 2 * 1000);
     assert_int_equal(b->peak_activation_bytes, 2 * 5000);
@@ -145,6 +154,37 @@ static void locked_blocks_stay(void **state)
     assert_string_equal(numbers->note, "mlock: 1.50 MiB of 2.00 MiB: device.memlock");
     assert_int_equal(world.result.tokens[3].bytes_read, (8 << 20) - (3 << 19));
     mapped_world_free(&world);
+
+    /* What lies in a page that is locked already is locked too. */
+    mapped_world_make(&world, "a:1B b:2MiB c:1B d:1B", 1, 4);
+    mapped_world_pin(&world, "lru+blocks(0,2,3)");
+    world.spec.device.memlock_bytes = 2 * 4096;
+    assert_string_equal(mapped_world_run(&world)->note, "");
+    arena_free(&world.arena);
+    world.spec.device.memlock_bytes = 4096;
+    assert_string_equal(mapped_world_run(&world)->note, "mlock: 4.00 KiB of 8.00 KiB: device.memlock");
+    mapped_world_free(&world);
+}
+
+/* Whatever the kill rule. */
+static void a_runtime_above_all_memory_is_rejected(void **state)
+{
+    (void)state;
+    static const enum kill_rule rules[] = {KILL_NONE, KILL_THRESHOLD, KILL_LMKD, KILL_JETSAM, KILL_MEMORY_LIMITER};
+    static const char *const killers[] = {"oom", "threshold", "lmkd", "jetsam", "memory_limiter"};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        struct mapped_world world;
+        mapped_world_make(&world, "8 x 1MiB", 1, 4);
+        world.spec.device.pressure.rule = rules[i];
+        world.spec.device.pressure.threshold_bytes = world.spec.device.pressure.jetsam_limit_bytes = 4 << 20;
+        world.spec.device.runtime_bytes = (4 << 20) + 1;
+        const struct run_numbers *numbers = mapped_world_run(&world);
+        assert_int_equal(numbers->outcome, OUTCOME_REJECTED);
+        assert_string_equal(numbers->killed_by, killers[i]);
+        assert_string_equal(numbers->killed_phase, "");
+        assert_int_equal(numbers->peak_memory_bytes, (4 << 20) + 1);
+        mapped_world_free(&world);
+    }
 }
 
 static void locking_more_than_there_is_kills(void **state)
@@ -305,6 +345,7 @@ int main(void)
         cmocka_unit_test(limit_reads_all_again_and_again),
         cmocka_unit_test(processes_share_what_is_read),
         cmocka_unit_test(locked_blocks_stay),
+        cmocka_unit_test(a_runtime_above_all_memory_is_rejected),
         cmocka_unit_test(locking_more_than_there_is_kills),
         cmocka_unit_test(too_large_a_map_is_rejected),
         cmocka_unit_test(stride_and_granule),

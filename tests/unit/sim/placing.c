@@ -19,7 +19,7 @@ static void activations_are_reused_or_not(void **state)
         assert_int_equal(n->outcome, OUTCOME_COMPLETED);
         assert_int_equal(n->peak_activation_bytes, reuse ? MIB : 40 * MIB);
         assert_int_equal(n->peak_memory_bytes, n->peak_activation_bytes + 1000);
-        assert_int_equal(n->largest_hole_bytes, !placed ? 0 : reuse ? 32 * MIB : 16 * MIB);
+        assert_int_equal(n->least_hole_bytes, !placed ? -1 : reuse ? 32 * MIB : 16 * MIB);
         assert_int_equal(n->alloc_failures, 0);
         const struct run_result *result = &place.world.result;
         assert_int_equal(result->samples[result->sample_count - 1].class_bytes[MEMORY_ACTIVATION], MIB);
@@ -95,6 +95,9 @@ static void holes_cost_an_eviction_or_a_copy(void **state)
         assert_int_equal(n->peak_weights_bytes <= 4 * MIB, true);
         int64_t read_ns = (int64_t)n->bytes_read; /* at 1 byte a ns, nothing computes */
         assert_int_equal(stall_ns[compact] - read_ns, compact ? 2 * 2 * MIB : 0);
+        assert_int_equal(n->alloc_ns, stall_ns[compact] - read_ns);
+        assert_int_equal(n->alloc_hole_failures, n->alloc_failures);
+        assert_int_equal(n->alloc_calls, n->misses + n->alloc_failures);
         free_world(&place.world);
     }
 }
@@ -131,7 +134,7 @@ static void without_a_victim_a_block_is_streamed(void **state)
             assert_int_equal(n->hits, compact ? 1 : 0);
             assert_int_equal(n->evictions, 2);
             assert_int_equal(n->alloc_failures, compact ? 2 : 4); /* once for each victim, once at the end */
-            assert_int_equal(n->external_fragmentation_bytes >= MIB, true);
+            assert_int_equal(n->peak_external_fragmentation_bytes >= MIB, true);
             /* Two holes of MIB, or none: of what is free, what the larger does not hold. */
             const struct run_result *result = &place.world.result;
             assert_int_equal(result->samples[result->sample_count - 1].external_fragmentation_bytes,

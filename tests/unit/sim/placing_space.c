@@ -61,7 +61,7 @@ static void the_space_by_default(void **state)
         const struct run_numbers *n = run(&place);
         const uint64_t step = after_step ? 1000 : 0, header = pins ? BLOCK - 1000 : 0;
         const uint64_t hole = BUDGET + step + header - BLOCK;
-        assert_int_equal(n->largest_hole_bytes, hole / 16 * 16 - HEADER);
+        assert_int_equal(n->least_hole_bytes, hole / 16 * 16 - HEADER);
         free_world(&place.world);
     }
 }
@@ -103,10 +103,10 @@ static void sizes_of_no_class_are_lost_inside(void **state)
         place.world.spec.loader.allocator = (enum allocator_kind)kind;
         place.world.spec.loader.arena_bytes = 16 * MIB;
         const struct run_numbers *n = run(&place);
-        assert_int_equal(n->internal_fragmentation_bytes, 3 * lost[kind]);
+        assert_int_equal(n->peak_internal_fragmentation_bytes, 3 * lost[kind]);
         const struct sample_numbers *last = &place.world.result.samples[place.world.result.sample_count - 1];
         assert_int_equal(last->internal_fragmentation_bytes, 3 * lost[kind]);
-        assert_int_equal(last->largest_hole_bytes, n->largest_hole_bytes);
+        assert_int_equal(last->largest_hole_bytes, n->least_hole_bytes);
         free_world(&place.world);
     }
 }
@@ -122,7 +122,7 @@ static void slots_are_for_what_is_held(void **state)
     place.world.spec.loader.budget_bytes = 2000;
     const struct run_numbers *n = run(&place);
     assert_int_equal(n->uncacheable, 1);
-    assert_int_equal(n->internal_fragmentation_bytes, 100);
+    assert_int_equal(n->peak_internal_fragmentation_bytes, 100);
     free_world(&place.world);
 }
 

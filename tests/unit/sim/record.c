@@ -18,9 +18,10 @@ static void columns_are_in_the_order_of_the_design(void **state)
         "peak_weights_bytes peak_kv_bytes peak_activation_bytes virtual_time_ns load_ns compute_ns stall_ns idle_ns "
         "ttft_ns tpot_mean_ns tpot_p50_ns tpot_p95_ns tpot_p99_ns tokens_per_s flash_busy_ns uncacheable "
         "bytes_prefetch_useful bytes_prefetch_late admit note refaults bytes_readahead_wasted peak_resident_bytes "
-        "peak_footprint_bytes peak_file_bytes peak_page_table_bytes peak_zram_bytes bytes_swapped_out bytes_swapped_in "
-        "apps_killed kills alloc_failures alloc_compactions alloc_moved_bytes internal_fragmentation_bytes "
-        "external_fragmentation_bytes largest_hole_bytes ";
+        "peak_footprint_bytes peak_file_bytes peak_page_tables_bytes peak_zram_bytes bytes_swapped_out "
+        "bytes_swapped_in "
+        "apps_killed kills alloc_failures alloc_calls alloc_hole_failures alloc_ns alloc_compactions alloc_moved_bytes "
+        "peak_internal_fragmentation_bytes peak_external_fragmentation_bytes least_hole_bytes ";
     static const char replay_order[] =
         "trace policy capacity capacity_bytes accesses hits misses hit_rate bytes_read byte_hit_rate evictions ";
     char text[2048] = "";
