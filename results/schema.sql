@@ -1,4 +1,4 @@
--- The database of runs, schema version 3. Sizes are bytes, times are nanoseconds of virtual time.
+-- The database of runs, schema version 4. Sizes are bytes, times are nanoseconds of virtual time.
 -- The columns of run are those of sim/record.c; docs and outputs use the same names.
 -- IF NOT EXISTS: the tables that an older version has already stay (store_schema.c).
 
@@ -75,6 +75,28 @@ CREATE TABLE IF NOT EXISTS run (
     peak_internal_fragmentation_bytes INTEGER NOT NULL,
     peak_external_fragmentation_bytes INTEGER NOT NULL,
     least_hole_bytes INTEGER,
+    load_10_ns INTEGER,
+    load_50_ns INTEGER,
+    load_90_ns INTEGER,
+    load_100_ns INTEGER,
+    first_layer_ns INTEGER,
+    parse_ns INTEGER NOT NULL,
+    stage_alloc_ns INTEGER NOT NULL,
+    stage_init_ns INTEGER NOT NULL,
+    bytes_warm INTEGER NOT NULL,
+    turns INTEGER NOT NULL,
+    restarts INTEGER NOT NULL,
+    bytes_reclaimed INTEGER NOT NULL,
+    drafted_tokens INTEGER NOT NULL,
+    accepted_tokens INTEGER NOT NULL,
+    turn_ttft_mean_ns INTEGER,
+    turn_ttft_max_ns INTEGER,
+    hot_at_ns INTEGER,
+    hot_ns INTEGER NOT NULL,
+    tokens_per_s_cold REAL,
+    tokens_per_s_hot REAL,
+    perplexity REAL,
+    estimates TEXT,
     config TEXT NOT NULL,
     -- Runs with equal settings differ in experiment, seed, policy and budget only: the config's parts from device up to
     -- the policy, without loader.budget. Cut out as text, for SQLite trusts no JSON function in a schema.
@@ -110,6 +132,8 @@ CREATE TABLE IF NOT EXISTS token (
     minor_faults INTEGER NOT NULL,
     refaults INTEGER NOT NULL,
     bytes_readahead_wasted INTEGER NOT NULL,
+    turn INTEGER NOT NULL, -- from 1 on; 0: the workload has no turns
+    hot INTEGER NOT NULL, -- 1: begun while the device was hot
     PRIMARY KEY (run_key, token, phase)
 ) STRICT, WITHOUT ROWID;
 
@@ -134,6 +158,8 @@ CREATE TABLE IF NOT EXISTS sample (
     internal_fragmentation_bytes INTEGER NOT NULL,
     external_fragmentation_bytes INTEGER NOT NULL,
     largest_hole_bytes INTEGER NOT NULL, -- of the allocator; 0 without one
+    loaded_bytes INTEGER NOT NULL, -- of the weights, what has been in memory at least once
+    heat REAL NOT NULL, -- of what makes the device hot, 1: it is
     PRIMARY KEY (run_key, time_ns)
 ) STRICT, WITHOUT ROWID;
 
@@ -171,6 +197,22 @@ CREATE TABLE IF NOT EXISTS process (
     PRIMARY KEY (run_key, process)
 ) STRICT, WITHOUT ROWID;
 
+-- The turns of a conversation: a prompt and its answer each.
+CREATE TABLE IF NOT EXISTS turn (
+    run_key TEXT NOT NULL,
+    turn INTEGER NOT NULL, -- from 1 on
+    restarted INTEGER NOT NULL, -- 1: the app was started anew before it
+    start_ns INTEGER NOT NULL,
+    idle_ns INTEGER NOT NULL, -- the pause before it
+    ttft_ns INTEGER,
+    latency_ns INTEGER NOT NULL,
+    stall_ns INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    bytes_read INTEGER NOT NULL,
+    bytes_reclaimed INTEGER NOT NULL, -- in the pause before it
+    PRIMARY KEY (run_key, turn)
+) STRICT, WITHOUT ROWID;
+
 -- In the views a run appears once for each experiment that asked for it.
 CREATE VIEW runs AS
 SELECT run_key, member.experiment, device, model, quant, workload, loader, policy, budget_bytes / 1048576.0 AS budget_mib, seed,
@@ -179,7 +221,9 @@ SELECT run_key, member.experiment, device, model, quant, workload, loader, polic
     CASE WHEN tokens > 0 THEN bytes_read / 1048576.0 / tokens END AS read_mib_per_token,
     peak_memory_bytes / 1048576.0 AS peak_memory_mib, virtual_time_ns / 1e9 AS virtual_time_s,
     major_faults, minor_faults, refaults, peak_resident_bytes / 1048576.0 AS peak_resident_mib,
-    peak_footprint_bytes / 1048576.0 AS peak_footprint_mib, apps_killed
+    peak_footprint_bytes / 1048576.0 AS peak_footprint_mib, apps_killed,
+    load_100_ns / 1e9 AS loaded_s, turn_ttft_mean_ns / 1e9 AS turn_ttft_s, tokens_per_s_cold, tokens_per_s_hot, perplexity,
+    estimates
 FROM run JOIN member USING (run_key) ORDER BY member.experiment, run.id;
 
 -- Best first: completed before killed, then the least time per token, then the least time to the first token.
@@ -208,6 +252,10 @@ FROM block JOIN run USING (run_key) JOIN member USING (run_key);
 CREATE VIEW app_kills AS
 SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, app_kill.*
 FROM app_kill JOIN run USING (run_key) JOIN member USING (run_key);
+
+CREATE VIEW turns AS
+SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, turn.*
+FROM turn JOIN run USING (run_key) JOIN member USING (run_key);
 
 CREATE VIEW processes AS
 SELECT member.experiment, run.device, run.model, run.quant, run.policy, run.budget_bytes, run.seed, process.*

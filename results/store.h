@@ -11,7 +11,7 @@
 struct store;
 
 enum { STORE_APPLICATION_ID = 0x506c6f64 }; /* "Plod" */
-enum { STORE_SCHEMA_VERSION = 3 };
+enum { STORE_SCHEMA_VERSION = 4 };
 
 /* Opens for writing, and makes the file and its folder when absent. A file of an older schema version is brought up to
  * this one. A file that is not ours (application_id), of a newer version, or unreadable is STATUS_IO. */

@@ -1,4 +1,4 @@
-/* What the writing and the reading of rows share. */
+/* What the writing and the reading of the database share. */
 #ifndef POCKETLOAD_RESULTS_STORE_ROWS_H
 #define POCKETLOAD_RESULTS_STORE_ROWS_H
 
@@ -16,11 +16,13 @@ enum statement {
     STATEMENT_DROP_BLOCKS,
     STATEMENT_DROP_KILLS,
     STATEMENT_DROP_PROCESSES,
+    STATEMENT_DROP_TURNS,
     STATEMENT_TOKEN,
     STATEMENT_SAMPLE,
     STATEMENT_BLOCK,
     STATEMENT_KILL,
     STATEMENT_PROCESS,
+    STATEMENT_TURN,
     STATEMENTS
 };
 
@@ -30,6 +32,24 @@ struct store {
     sqlite3_stmt *statements[STATEMENTS]; /* prepared on first use, kept */
 };
 
+/* ---- store.c ---- */
+/* A statement, prepared; NULL without memory. */
+sqlite3_stmt *store_statement(struct store *store, enum statement which);
+
+/* Runs a statement that gives no rows; `ok` tells whether all was bound. Resets it. */
+bool store_finish(sqlite3_stmt *stmt, bool ok);
+
+bool store_bind_text(sqlite3_stmt *stmt, int index, const char *text);
+
+/* Binds `count` integers from ?first on. */
+bool store_bind_integers(sqlite3_stmt *stmt, int first, const int64_t *values, int count);
+
+/* ---- store_rows.c ---- */
+/* All rows of a run, within the transaction that stores it. */
+bool store_put_rows(struct store *store, const char *run_key, const struct run_result *result,
+                    const struct store_names *names);
+
+/* ---- store_read.c ---- */
 /* Appends "prefix c1, c2, ..." with the run table's columns; the format takes the name twice. */
 void store_append_columns(sqlite3_str *sql, const char *prefix, const char *format);
 

@@ -7,9 +7,10 @@
 
 /* Checks and the order of columns cannot be altered, so the tables that changed are made anew and filled from the old
  * ones; the views are made with them. */
-static const char set_aside[] = "DROP VIEW runs; DROP VIEW ranking; DROP VIEW tokens; DROP VIEW samples; "
-                                "DROP VIEW blocks; ALTER TABLE run RENAME TO old_run; "
-                                "ALTER TABLE token RENAME TO old_token; ALTER TABLE sample RENAME TO old_sample";
+static const char set_aside[] =
+    "DROP VIEW runs; DROP VIEW ranking; DROP VIEW tokens; DROP VIEW samples; DROP VIEW blocks; "
+    "DROP VIEW IF EXISTS app_kills; DROP VIEW IF EXISTS processes; ALTER TABLE run RENAME TO old_run; "
+    "ALTER TABLE token RENAME TO old_token; ALTER TABLE sample RENAME TO old_sample";
 
 #define COLUMNS_1                                                                                                      \
     "id, run_key, experiment, device, model, quant, workload, loader, policy, evict, pin, prefetch, budget_bytes, "    \
@@ -25,31 +26,41 @@ static const char set_aside[] = "DROP VIEW runs; DROP VIEW ranking; DROP VIEW to
     "peak_resident_bytes, peak_footprint_bytes, refaults, bytes_readahead_wasted, peak_file_bytes, "                   \
     "peak_page_tables_bytes, peak_zram_bytes, bytes_swapped_out, bytes_swapped_in, apps_killed, alloc_failures, "      \
     "alloc_calls, alloc_hole_failures, alloc_ns, alloc_compactions, alloc_moved_bytes, "                               \
-    "peak_internal_fragmentation_bytes, peak_external_fragmentation_bytes"
-#define VALUES_3 "peak_memory_bytes, peak_memory_bytes, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
-#define FILL_RUNS(values_2)                                                                                            \
-    "INSERT INTO run (" COLUMNS_1 ", " COLUMNS_2 ", " COLUMNS_3 ") SELECT " COLUMNS_1 ", " values_2 ", " VALUES_3      \
-    " FROM old_run"
+    "peak_internal_fragmentation_bytes, peak_external_fragmentation_bytes, kills, least_hole_bytes"
+#define VALUES_3 "peak_memory_bytes, peak_memory_bytes, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL"
+/* Of version 4. The runs before it loaded in one stage, from a cold start, on a device that got hot by its flash alone
+ * and did not tell when. */
+#define COLUMNS_4                                                                                                      \
+    "parse_ns, stage_alloc_ns, stage_init_ns, bytes_warm, turns, restarts, bytes_reclaimed, drafted_tokens, "          \
+    "accepted_tokens, hot_ns"
+#define VALUES_4 "0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+#define FILL_RUNS(values_2, values_3)                                                                                  \
+    "INSERT INTO run (" COLUMNS_1 ", " COLUMNS_2 ", " COLUMNS_3 ", " COLUMNS_4 ") SELECT " COLUMNS_1 ", " values_2     \
+    ", " values_3 ", " VALUES_4 " FROM old_run; "
 
 #define TOKEN_2                                                                                                        \
     "run_key, token, phase, latency_ns, stall_ns, accesses, hits, bytes_accessed, bytes_read, major_faults, "          \
     "minor_faults"
+#define TOKEN_3 "refaults, bytes_readahead_wasted"
 #define SAMPLE_2                                                                                                       \
     "run_key, time_ns, weights_bytes, kv_bytes, activation_bytes, runtime_bytes, streamed_bytes, os_bytes, "           \
     "other_apps_bytes, in_flight_bytes, free_bytes, flash_bytes, flash_bytes_per_s"
-static const char fill_rows[] =
-    "INSERT INTO token (" TOKEN_2 ", refaults, bytes_readahead_wasted) SELECT " TOKEN_2 ", 0, 0 FROM old_token; "
-    "INSERT INTO sample (" SAMPLE_2 ", file_bytes, page_tables_bytes, zram_bytes, swap_used_bytes, "
-    "internal_fragmentation_bytes, external_fragmentation_bytes, largest_hole_bytes) SELECT " SAMPLE_2
-    ", 0, 0, 0, 0, 0, "
-    "0, 0 FROM old_sample; "
-    "DROP TABLE old_run; DROP TABLE old_token; DROP TABLE old_sample";
+#define SAMPLE_3                                                                                                       \
+    "file_bytes, page_tables_bytes, zram_bytes, swap_used_bytes, internal_fragmentation_bytes, "                       \
+    "external_fragmentation_bytes, largest_hole_bytes"
+/* What had been loaded was not told: what was held is the least that it can have been. */
+#define FILL_ROWS(token_3, sample_3)                                                                                   \
+    "INSERT INTO token (" TOKEN_2 ", " TOKEN_3 ", turn, hot) SELECT " TOKEN_2 ", " token_3 ", 0, 0 FROM old_token; "   \
+    "INSERT INTO sample (" SAMPLE_2 ", " SAMPLE_3 ", loaded_bytes, heat) SELECT " SAMPLE_2 ", " sample_3               \
+    ", weights_bytes, 0 FROM old_sample; DROP TABLE old_run; DROP TABLE old_token; DROP TABLE old_sample"
 
 /* By version. The first could not tell late bytes from useful ones (all that was not wasted counts as useful), knew no
  * admission rules, and refused runs that failed. */
-static const char *const fill_runs[] = {
-    [1] = FILL_RUNS("bytes_prefetched - bytes_prefetch_wasted, 0, 'none', NULL"),
-    [2] = FILL_RUNS(COLUMNS_2),
+static const char *const fill[] = {
+    [1] = FILL_RUNS("bytes_prefetched - bytes_prefetch_wasted, 0, 'none', NULL", VALUES_3)
+        FILL_ROWS("0, 0", "0, 0, 0, 0, 0, 0, 0"),
+    [2] = FILL_RUNS(COLUMNS_2, VALUES_3) FILL_ROWS("0, 0", "0, 0, 0, 0, 0, 0, 0"),
+    [3] = FILL_RUNS(COLUMNS_2, COLUMNS_3) FILL_ROWS(TOKEN_3, SAMPLE_3),
 };
 
 enum { OLDEST_VERSION = 1 };
@@ -149,7 +160,6 @@ bool store_migrate(const char *path, sqlite3 *db, const struct store_identity *i
     struct store_identity now;
     bool ok = execute(db, "BEGIN IMMEDIATE") && read_identity(db, &now);
     if (ok && now.version < STORE_SCHEMA_VERSION)
-        ok = execute(db, set_aside) && execute(db, schema) && execute(db, fill_runs[now.version]) &&
-             execute(db, fill_rows) && set_version(db);
+        ok = execute(db, set_aside) && execute(db, schema) && execute(db, fill[now.version]) && set_version(db);
     return end_change(path, db, ok, "cannot bring up to this version", err);
 }

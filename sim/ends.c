@@ -256,6 +256,9 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
     run->numbers.killed_phase = "";
     run->numbers.ttft_ns = -1;
     run->numbers.least_hole_bytes = -1;
+    run->numbers.load_10_ns = run->numbers.load_50_ns = run->numbers.load_90_ns = run->numbers.load_100_ns = -1;
+    run->numbers.first_layer_ns = run->numbers.hot_at_ns = -1;
+    run->numbers.turn_ttft_mean_ns = run->numbers.turn_ttft_max_ns = -1;
     if (!check_spec(spec, run->err))
         return false;
     if (!init_host(run, arena))

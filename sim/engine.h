@@ -106,6 +106,18 @@ struct run_numbers {
     int64_t least_hole_bytes; /* the least that the largest hole was; -1: there is no allocator */
     struct page_process_counts processes[PAGE_PROCESSES_MAX]; /* process_count of them; 0: nothing is mapped */
     uint32_t process_count;
+    /* From file to first token: when that share of the weights had been in memory, each block counted once; when the
+     * first step of a layer had its blocks. -1: never. */
+    int64_t load_10_ns, load_50_ns, load_90_ns, load_100_ns, first_layer_ns;
+    int64_t parse_ns, stage_alloc_ns, stage_init_ns; /* time of threads in the stages of loading, side by side */
+    uint64_t bytes_warm;                             /* of bytes loaded: from the page cache, not from flash */
+    /* Turns of a conversation; restarts and memory taken back between them. */
+    uint64_t turns, restarts, bytes_reclaimed, drafted_tokens, accepted_tokens;
+    int64_t turn_ttft_mean_ns, turn_ttft_max_ns; /* of turns after the first; -1: there are none */
+    /* Heat: when the device first got hot (-1: never), how long it was; the later tokens begun while it was not, and
+     * while it was. */
+    int64_t hot_at_ns, hot_ns, tpot_cold_total_ns, tpot_hot_total_ns;
+    uint64_t tpot_cold_count, tpot_hot_count;
     char kills[RUN_KILLS_TEXT]; /* "mail(900) at 1.200 s by lmkd; ...", or "" */
     char note[RUN_NOTE_TEXT];   /* remarks of the eviction policy and of the loader, or "" */
 };
@@ -116,6 +128,16 @@ struct token_numbers {
     int64_t latency_ns, stall_ns;
     uint64_t accesses, hits, bytes_accessed, bytes_read;
     uint64_t major_faults, minor_faults, refaults, bytes_readahead_wasted;
+    uint32_t turn; /* from 1 on; 0: the workload has no turns */
+    bool hot;      /* begun while the device was hot */
+};
+
+/* A turn of a conversation: a prompt and its answer. */
+struct turn_numbers {
+    uint32_t turn;                                            /* from 1 on */
+    bool restarted;                                           /* the app was started anew before it */
+    int64_t start_ns, idle_ns, ttft_ns, latency_ns, stall_ns; /* idle: the pause before it; ttft -1: no token */
+    uint64_t tokens, bytes_read, bytes_reclaimed;             /* reclaimed: in the pause before it */
 };
 
 /* The state of memory at one moment; the last one is at the end of the run, or of its life. */
@@ -128,6 +150,8 @@ struct sample_numbers {
     uint64_t swap_used_bytes; /* before compression */
     /* Of the allocator; 0 without one. */
     uint64_t internal_fragmentation_bytes, external_fragmentation_bytes, largest_hole_bytes;
+    uint64_t loaded_bytes; /* of the weights, what has been in memory at least once */
+    uint64_t heat_ppm;     /* of what makes the device hot */
 };
 
 struct block_numbers {
@@ -144,6 +168,8 @@ struct run_result {
     uint32_t sample_count;
     const struct app_kill *kills; /* of other apps, in order of time */
     uint32_t kill_count;
+    const struct turn_numbers *turns;
+    uint32_t turn_count;
     struct block_numbers *blocks; /* model->block_count of them */
 };
 

@@ -13,7 +13,7 @@
 enum { RUN_KEY_TEXT = 33 }; /* 128 bits in hex, and a NUL */
 
 /* Raised whenever the same config may give other numbers than before; part of the run key. */
-enum { MODEL_VERSION = 3 };
+enum { MODEL_VERSION = 4 };
 
 /* In the order of enum kill_rule: "none", "threshold", ... */
 enum { KILL_RULES = KILL_MEMORY_LIMITER + 1 };

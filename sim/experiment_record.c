@@ -1,4 +1,5 @@
 /* From the config and the result of a run, or the reason why there is none, to its record. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/experiment.h"
@@ -27,6 +28,8 @@ bool experiment_record(struct experiment *experiment, size_t index, const struct
         .admit = config->policy.admit_text,
         .note = result->numbers.note,
         .kills = result->numbers.kills,
+        .estimates = "",
+        .perplexity = (double)NAN,
         .budget_bytes = config->loader.budget_bytes,
         .seed = config->seed,
         .numbers = result->numbers,
@@ -70,6 +73,14 @@ bool experiment_failure(struct experiment *experiment, size_t index, const struc
                                                    .tpot_p50_ns = -1,
                                                    .tpot_p95_ns = -1,
                                                    .tpot_p99_ns = -1,
-                                                   .least_hole_bytes = -1}};
+                                                   .least_hole_bytes = -1,
+                                                   .load_10_ns = -1,
+                                                   .load_50_ns = -1,
+                                                   .load_90_ns = -1,
+                                                   .load_100_ns = -1,
+                                                   .first_layer_ns = -1,
+                                                   .turn_ttft_mean_ns = -1,
+                                                   .turn_ttft_max_ns = -1,
+                                                   .hot_at_ns = -1}};
     return experiment_record(experiment, index, model, &nothing, arena, record, err);
 }

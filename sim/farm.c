@@ -17,10 +17,10 @@ static bool has_plugin(const struct policy_choice *choice)
     return false;
 }
 
-/* A message is this and the raw arrays of the result: tokens, samples, blocks, kills. */
+/* A message is this and the raw arrays of the result: tokens, samples, blocks, kills, turns. */
 struct run_message {
     struct run_numbers numbers;
-    uint64_t token_count, sample_count, block_count, kill_count;
+    uint64_t token_count, sample_count, block_count, kill_count, turn_count;
 };
 
 struct run_farm {
@@ -46,12 +46,14 @@ static bool work_run(void *context, size_t task, struct farm_part parts[FARM_PAR
                                          .token_count = result.token_count,
                                          .sample_count = result.sample_count,
                                          .block_count = farm->cache.model.block_count,
-                                         .kill_count = result.kill_count};
+                                         .kill_count = result.kill_count,
+                                         .turn_count = result.turn_count};
     parts[0] = (struct farm_part){&farm->message, sizeof farm->message};
     parts[1] = (struct farm_part){result.tokens, result.token_count * sizeof *result.tokens};
     parts[2] = (struct farm_part){result.samples, result.sample_count * sizeof *result.samples};
     parts[3] = (struct farm_part){result.blocks, farm->message.block_count * sizeof *result.blocks};
     parts[4] = (struct farm_part){result.kills, result.kill_count * sizeof *result.kills};
+    parts[5] = (struct farm_part){result.turns, result.turn_count * sizeof *result.turns};
     return true;
 }
 
@@ -86,11 +88,12 @@ static bool is_whole(const struct farm_outcome *outcome, const struct run_messag
 {
     const uint64_t body = outcome->size - sizeof *message;
     return message->token_count <= body && message->sample_count <= SAMPLES_MAX && message->block_count <= body &&
-           message->kill_count <= PRESSURE_APPS_MAX &&
+           message->kill_count <= PRESSURE_APPS_MAX && message->turn_count <= body &&
            body == message->token_count * sizeof(struct token_numbers) +
                        message->sample_count * sizeof(struct sample_numbers) +
                        message->block_count * sizeof(struct block_numbers) +
-                       message->kill_count * sizeof(struct app_kill);
+                       message->kill_count * sizeof(struct app_kill) +
+                       message->turn_count * sizeof(struct turn_numbers);
 }
 
 static bool take_run(void *context, const struct farm_outcome *outcome, struct error *err)
@@ -109,11 +112,12 @@ static bool take_run(void *context, const struct farm_outcome *outcome, struct e
     }
     const char *body = (const char *)outcome->bytes + sizeof message;
     struct arena arena = {0};
-    void *tokens, *samples, *blocks, *kills;
+    void *tokens, *samples, *blocks, *kills, *turns;
     bool good = copy_array(&arena, &body, message.token_count, sizeof(struct token_numbers), &tokens) &&
                 copy_array(&arena, &body, message.sample_count, sizeof(struct sample_numbers), &samples) &&
                 copy_array(&arena, &body, message.block_count, sizeof(struct block_numbers), &blocks) &&
-                copy_array(&arena, &body, message.kill_count, sizeof(struct app_kill), &kills);
+                copy_array(&arena, &body, message.kill_count, sizeof(struct app_kill), &kills) &&
+                copy_array(&arena, &body, message.turn_count, sizeof(struct turn_numbers), &turns);
     if (good) {
         struct run_result result = {.numbers = message.numbers,
                                     .tokens = tokens,
@@ -122,7 +126,9 @@ static bool take_run(void *context, const struct farm_outcome *outcome, struct e
                                     .sample_count = (uint32_t)message.sample_count,
                                     .blocks = blocks,
                                     .kills = kills,
-                                    .kill_count = (uint32_t)message.kill_count};
+                                    .kill_count = (uint32_t)message.kill_count,
+                                    .turns = turns,
+                                    .turn_count = (uint32_t)message.turn_count};
         good = farm->callback(farm->context, farm->indices[outcome->task], &result, NULL, err);
     } else {
         fail(err, STATUS_IO, "out of memory");

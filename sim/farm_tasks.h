@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-enum { FARM_JOBS_MAX = 256, FARM_PARTS_MAX = 5 };
+enum { FARM_JOBS_MAX = 256, FARM_PARTS_MAX = 6 };
 
 struct farm_options {
     unsigned jobs; /* worker processes, 1 .. FARM_JOBS_MAX; also a single one is a process of its own */

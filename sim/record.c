@@ -87,6 +87,28 @@ const struct column run_columns[] = {
     COUNT(peak_internal_fragmentation_bytes, "peak of what it took beyond what was asked for"),
     COUNT(peak_external_fragmentation_bytes, "peak of what was free outside the largest hole"),
     MAYBE(least_hole_bytes, "the least that the largest hole was; none without an allocator"),
+    MAYBE(load_10_ns, "time until 10 % of the weights had been in memory; none: never"),
+    MAYBE(load_50_ns, "the same for 50 %"),
+    MAYBE(load_90_ns, "the same for 90 %"),
+    MAYBE(load_100_ns, "the same for all weights"),
+    MAYBE(first_layer_ns, "time until the first layer could run"),
+    COUNT(parse_ns, "reading the file's header"),
+    COUNT(stage_alloc_ns, "time of threads in allocation, side by side"),
+    COUNT(stage_init_ns, "time of threads in initialisation: checksum, copy, repack"),
+    COUNT(bytes_warm, "bytes loaded from the page cache, without the flash"),
+    COUNT(turns, "turns of the conversation that were finished; 0: it has none"),
+    COUNT(restarts, "times that the app was started anew"),
+    COUNT(bytes_reclaimed, "weights that the system took back while the app was in the background"),
+    COUNT(drafted_tokens, "tokens that a draft model proposed"),
+    COUNT(accepted_tokens, "of these, what the model accepted"),
+    MAYBE(turn_ttft_mean_ns, "time to the first token of a turn after the first, mean"),
+    MAYBE(turn_ttft_max_ns, "the same, the longest"),
+    MAYBE(hot_at_ns, "when the device first got hot; none: never"),
+    COUNT(hot_ns, "how long it was hot"),
+    RUN("tokens_per_s_cold", COLUMN_REAL, tokens_per_s_cold, true, "later tokens a second while it was not hot"),
+    RUN("tokens_per_s_hot", COLUMN_REAL, tokens_per_s_hot, true, "later tokens a second while it was hot"),
+    RUN("perplexity", COLUMN_REAL, perplexity, true, "published quality of the quantised model, lower is better"),
+    RUN("estimates", COLUMN_TEXT, estimates, true, "keys of this run whose values nobody measured or published"),
 };
 const size_t run_column_count = sizeof run_columns / sizeof *run_columns;
 
@@ -142,15 +164,21 @@ double ratio(uint64_t a, uint64_t b)
     return quotient(a, b);
 }
 
+static double per_second(uint64_t count, int64_t ns)
+{
+    must(ns >= 0);
+    return count == 0 ? (double)NAN : quotient((wide)count * 1000000000u, (uint64_t)ns);
+}
+
 void record_finish(struct run_record *record)
 {
     const struct run_numbers *n = &record->numbers;
     record->outcome = outcome_names[n->outcome];
     record->hit_rate = ratio(n->hits, n->accesses);
     record->byte_hit_rate = ratio(n->bytes_hit, n->bytes_accessed);
-    must(n->tpot_total_ns >= 0);
-    record->tokens_per_s =
-        n->tpot_count == 0 ? (double)NAN : quotient((wide)n->tpot_count * 1000000000u, (uint64_t)n->tpot_total_ns);
+    record->tokens_per_s = per_second(n->tpot_count, n->tpot_total_ns);
+    record->tokens_per_s_cold = per_second(n->tpot_cold_count, n->tpot_cold_total_ns);
+    record->tokens_per_s_hot = per_second(n->tpot_hot_count, n->tpot_hot_total_ns);
 }
 
 bool record_keep(struct run_record *record, struct arena *arena)

@@ -12,12 +12,15 @@ struct run_record {
     /* Texts belong to whoever made the record. */
     const char *run_key, *experiment, *device, *model, *quant, *workload, *loader, *policy, *evict, *pin, *prefetch;
     const char *admit, *note, *kills;
+    const char *estimates; /* keys of the run whose values are estimates, with blanks between */
+    double perplexity;     /* of the model in this quantisation, where its profile knows it; NAN: not known */
     uint64_t budget_bytes; /* 0 where the loader has none */
     uint64_t seed;
     const char *outcome; /* "completed", "killed", "rejected", "failed" */
     struct run_numbers numbers;
-    double hit_rate, byte_hit_rate; /* NAN: nothing was accessed */
-    double tokens_per_s;            /* of the later tokens; NAN: fewer than two */
+    double hit_rate, byte_hit_rate;             /* NAN: nothing was accessed */
+    double tokens_per_s;                        /* of the later tokens; NAN: fewer than two */
+    double tokens_per_s_cold, tokens_per_s_hot; /* of those begun while the device was not hot, and was */
 };
 
 enum column_type { COLUMN_TEXT, COLUMN_INTEGER, COLUMN_REAL };

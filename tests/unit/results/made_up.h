@@ -25,6 +25,7 @@ struct made_up {
     struct sample_numbers samples[MADE_SAMPLES];
     struct block_numbers blocks[MADE_BLOCKS];
     struct app_kill kills[2];
+    struct turn_numbers turns[2];
 };
 
 static const struct app_spec made_up_apps[] = {{.name = "mail", .adj = 900}, {.name = "camera", .adj = 0}};
@@ -75,6 +76,29 @@ static inline void make_up_memory(struct made_up *run)
     n->peak_internal_fragmentation_bytes = 11;
     n->peak_external_fragmentation_bytes = 12;
     n->least_hole_bytes = 13;
+    run->turns[0] = (struct turn_numbers){1, false, 31, 32, 33, 34, 35, 36, 37, 38};
+    run->turns[1] = (struct turn_numbers){2, true, 41, 42, -1, 44, 45, 46, 47, 48};
+    run->result.turns = run->turns;
+    run->result.turn_count = 2;
+    n->load_10_ns = 51;
+    n->load_50_ns = 52;
+    n->load_90_ns = 53;
+    n->load_100_ns = n->hot_at_ns = -1;
+    n->first_layer_ns = 54;
+    n->parse_ns = 55;
+    n->stage_alloc_ns = 56;
+    n->stage_init_ns = 57;
+    n->bytes_warm = 58;
+    n->turns = 2;
+    n->restarts = 1;
+    n->bytes_reclaimed = 59;
+    n->drafted_tokens = 60;
+    n->accepted_tokens = 61;
+    n->turn_ttft_mean_ns = 62;
+    n->turn_ttft_max_ns = 63;
+    n->hot_ns = 64;
+    n->tpot_cold_count = 2;
+    n->tpot_cold_total_ns = 1000000000;
 }
 
 /* The more of the budget a policy uses well, the more it hits; the rest of the numbers follow from its misses. */
@@ -172,6 +196,8 @@ static inline void make_up(struct made_up *run, unsigned number, const char *pol
                                       .admit = "none",
                                       .note = "",
                                       .kills = run->result.numbers.kills,
+                                      .estimates = "device.runtime device.memory",
+                                      .perplexity = 6.25,
                                       .budget_bytes = budget_bytes,
                                       .seed = 1,
                                       .numbers = *n};

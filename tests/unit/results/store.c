@@ -99,6 +99,11 @@ static void what_goes_in_comes_out(void **state)
                            " bytes >> 20, rule) IN (VALUES (1, 1200000000, 'mail', 900, 200, 'lmkd'), "
                            "(2, 2500000000, 'camera', 0, 900, 'oom'))"),
                      2);
+    assert_int_equal(query(store,
+                           "SELECT count(*) FROM turns WHERE (turn, restarted, start_ns, idle_ns, "
+                           "coalesce(ttft_ns, 0), latency_ns, stall_ns, tokens, bytes_read, bytes_reclaimed) IN "
+                           "(VALUES (1, 0, 31, 32, 33, 34, 35, 36, 37, 38), (2, 1, 41, 42, 0, 44, 45, 46, 47, 48))"),
+                     2);
     assert_int_equal(query(store, "SELECT count(*) FROM runs JOIN ranking USING (run_key) WHERE place = 1"), 1);
     assert_int_equal(query(store, "SELECT count(*) FROM tokens JOIN samples USING (run_key)"),
                      MADE_TOKENS * MADE_SAMPLES);
@@ -186,7 +191,7 @@ static void schema_has_the_columns_of_the_table(void **state)
     }
     assert_int_equal(query(store, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
                                   "AND name NOT LIKE 'sqlite%' AND strict"),
-                     7);
+                     8);
     ok(store_close(store, &err));
 }
 

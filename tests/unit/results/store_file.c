@@ -141,11 +141,11 @@ static void other_versions_are_refused(void **state)
     struct store *store;
     good(store_open(test_path(*state, "runs.db", path), &store, &err), &err);
     good(store_close(store, &err), &err);
-    sql(path, "PRAGMA user_version = 4");
-    refused(*state, path, "a newer pocketload (schema version 4, this one knows 3)");
+    sql(path, "PRAGMA user_version = 5");
+    refused(*state, path, "a newer pocketload (schema version 5, this one knows 4)");
     sql(path, "PRAGMA user_version = 0");
-    refused(*state, path, "unknown schema version 0, expected 1 to 3");
-    sql(path, "PRAGMA user_version = 3");
+    refused(*state, path, "unknown schema version 0, expected 1 to 4");
+    sql(path, "PRAGMA user_version = 4");
     good(store_open(path, &store, &err), &err);
     good(store_close(store, &err), &err);
 }

@@ -1,8 +1,10 @@
 /* Databases that older versions made are brought up to this one, whole or not at all. */
 #include "made_up.h"
+#include "old_schema_3.h"
 #include "old_schemas.h"
 #include "tests/cmocka_fixed.h"
 
+#include <math.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -45,13 +47,34 @@ static const char rows_2[] =
     "INSERT INTO sample VALUES ('aaaaaaaa', 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);"
     "INSERT INTO block VALUES ('aaaaaaaa', 0, 'b0', 12, 6, 4, 1, 5000);";
 
-enum { OLD_VERSIONS = 2 };
+static const char rows_3[] =
+    "PRAGMA application_id = 1349283684; PRAGMA user_version = 3;"
+    "INSERT INTO run VALUES (1, 'aaaaaaaa', 'old', 'd', 'm', NULL, 'dense', 'chunked', 'lru+next', 'lru', 'none', "
+    "'next', 1048576, 7, 'completed', NULL, NULL, 3, 12, 6, 2, 4, 0.5, 1200, 0.25, 1, 5000, 3000, 1000, 0, 0, 900, "
+    "800, 70, 60, 1000, 100, 600, 250, 50, 300, 310, 320, 330, 340, 2.5, 400, 1, 1200, 800, 'always', 'a remark', "
+    "21, 22, 900, 901, 23, 24, 25, 26, 27, 2, 'mail(900)', 28, 29, 30, 31, 32, 33, 34, 35, NULL, "
+    "'{\"x\":1,\"experiment\":{\"name\":\"old\"},\"device\":{\"a\":1},\"loader\":{\"budget\":1048576,\"lanes\":4},"
+    "\"policy\":{}}');"
+    "INSERT INTO run SELECT 5, 'bbbbbbbb', experiment, device, model, quant, workload, loader, 'fifo', 'fifo', pin, "
+    "'none', budget_bytes, seed, 'failed', 'threshold', NULL, tokens, accesses, hits, delayed_hits, misses, "
+    "hit_rate, bytes_accessed, byte_hit_rate, evictions, bytes_read, 0, 0, 0, 0, 900, 800, 70, 60, 1000, 100, 600, "
+    "250, 50, NULL, NULL, NULL, NULL, NULL, NULL, 400, 1, 0, 0, 'none', NULL, "
+    "0, 0, 900, 900, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 36, '{}' FROM run;"
+    "INSERT INTO member (experiment, run_key) VALUES ('old', 'aaaaaaaa'), ('old', 'bbbbbbbb'), ('newer', 'aaaaaaaa');"
+    "INSERT INTO token (run_key, token, phase, latency_ns, stall_ns, accesses, hits, bytes_accessed, bytes_read, "
+    "major_faults, minor_faults, refaults, bytes_readahead_wasted) "
+    "VALUES ('aaaaaaaa', 0, 'decode', 300, 20, 12, 6, 1200, 5000, 1, 2, 3, 4);"
+    "INSERT INTO sample VALUES ('aaaaaaaa', 0, 1, 2, 3, 4, 5, 12, 13, 6, 7, 14, 8, 9, 10, 11, 15, 16, 17, 18);"
+    "INSERT INTO block VALUES ('aaaaaaaa', 0, 'b0', 12, 6, 4, 1, 5000);";
+
+enum { OLD_VERSIONS = 3 };
 
 static void make_old(const char *path, int version, const char *more)
 {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    const char *const texts[] = {version == 1 ? schema_1 : schema_2, version == 1 ? rows_1 : rows_2, more};
+    static const char *const schemas[] = {schema_1, schema_2, schema_3}, *const rows[] = {rows_1, rows_2, rows_3};
+    const char *const texts[] = {schemas[version - 1], rows[version - 1], more};
     for (size_t i = 0; i < 3; i++)
         if (sqlite3_exec(db, texts[i], NULL, NULL, NULL) != SQLITE_OK)
             flunk("%s", sqlite3_errmsg(db));
@@ -90,40 +113,54 @@ static char *schema_of(const char *path)
     return sqlite3_str_finish(text);
 }
 
-static void check_rows(struct store *store, int version)
+/* What the records of all versions became. */
+static void check_records(struct store *store, int version)
 {
     struct arena arena = {0};
     struct run_record record;
     ok(store_get(store, "aaaaaaaa", &arena, &record, &err));
     const struct run_numbers *n = &record.numbers;
+    const bool third = version == 3;
     assert_string_equal(record.policy, "lru+next");
     assert_string_equal(record.admit, version == 1 ? "none" : "always");
     assert_string_equal(record.note, version == 1 ? "" : "a remark");
     assert_true(n->bytes_prefetch_useful == (version == 1 ? 2000 : 1200) &&
                 n->bytes_prefetch_late == (version == 1 ? 0 : 800) && n->bytes_prefetch_wasted == 1000);
-    assert_string_equal(record.kills, "");
-    assert_true(n->peak_resident_bytes == 900 && n->peak_footprint_bytes == 900 && n->peak_file_bytes == 0 &&
-                n->refaults == 0 && n->apps_killed == 0 && n->alloc_ns == 0 && n->least_hole_bytes == -1);
+    assert_string_equal(record.kills, third ? "mail(900)" : "");
+    assert_true(n->peak_resident_bytes == 900 && n->peak_footprint_bytes == (third ? 901 : 900) &&
+                n->peak_file_bytes == (third ? 23 : 0) && n->refaults == (third ? 21 : 0) &&
+                n->apps_killed == (third ? 2 : 0) && n->alloc_ns == (third ? 31 : 0) && n->least_hole_bytes == -1);
     assert_true(n->tpot_p99_ns == 340 && n->uncacheable == 1 && record.tokens_per_s == 2.5);
+    assert_true(n->load_10_ns == -1 && n->first_layer_ns == -1 && n->parse_ns == 0 && n->turns == 0 &&
+                n->hot_at_ns == -1 && isnan(record.tokens_per_s_hot) && isnan(record.perplexity));
+    assert_string_equal(record.estimates, "");
     ok(store_get(store, "bbbbbbbb", &arena, &record, &err));
     assert_int_equal(n->outcome, version == 1 ? OUTCOME_KILLED : OUTCOME_FAILED);
     assert_string_equal(n->killed_by, "threshold");
     assert_int_equal(n->ttft_ns, -1);
+    assert_int_equal(n->least_hole_bytes, third ? 36 : -1);
     arena_free(&arena);
+}
+
+static void check_rows(struct store *store, int version)
+{
+    check_records(store, version);
     assert_int_equal(query(store, "SELECT count(*) FROM runs"), 3);
     assert_int_equal(query(store, "SELECT sum(id) FROM run"), 6);
     assert_int_equal(query(store, "SELECT count(*) FROM tokens JOIN samples USING (run_key) JOIN blocks USING (run_key)"
                                   " WHERE tokens.experiment = samples.experiment"
                                   " AND blocks.experiment = samples.experiment"),
                      2);
-    assert_int_equal(query(store, "SELECT count(*) FROM token WHERE latency_ns = 300 AND bytes_read = 5000 AND "
-                                  "refaults = 0 AND major_faults = 0 AND bytes_readahead_wasted = 0"),
+    assert_int_equal(query(store, "SELECT refaults + 10 * major_faults + 100 * bytes_readahead_wasted FROM token WHERE "
+                                  "latency_ns = 300 AND bytes_read = 5000 AND turn = 0 AND hot = 0"),
+                     version == 3 ? 413 : 0);
+    assert_int_equal(query(store, "SELECT count(*) FROM sample WHERE streamed_bytes = 5 AND os_bytes = 6 AND "
+                                  "other_apps_bytes = 7 AND flash_bytes_per_s = 11 AND loaded_bytes = 1 AND heat = 0"),
                      1);
-    assert_int_equal(query(store, "SELECT count(*) FROM sample WHERE streamed_bytes = 5 AND file_bytes = 0 AND "
-                                  "os_bytes = 6 AND other_apps_bytes = 7 AND zram_bytes = 0 AND flash_bytes_per_s = 11 "
-                                  "AND external_fragmentation_bytes = 0"),
-                     1);
-    assert_int_equal(query(store, "SELECT count(*) FROM app_kill"), 0);
+    assert_int_equal(
+        query(store, "SELECT file_bytes + 100 * zram_bytes + 10000 * external_fragmentation_bytes FROM sample"),
+        version == 3 ? 171412 : 0);
+    assert_int_equal(query(store, "SELECT (SELECT count(*) FROM app_kill) + (SELECT count(*) FROM turns)"), 0);
     assert_int_equal(query(store, "SELECT count(*) FROM run WHERE setting LIKE '%\"lanes\":4%'"), 1);
     assert_int_equal(query(store, "PRAGMA user_version"), STORE_SCHEMA_VERSION);
     assert_int_equal(query(store, "SELECT count(*) FROM pragma_foreign_key_check"), 0);

@@ -169,7 +169,7 @@ static void the_effective_config_tells_all(void **state)
         PARSE(CONFIG("mode = mmap\noom_score_adj = -17\n", "apps = mail:900:200MiB\nkill = memory_limiter\n"), NULL);
     const char *json = experiment_run_json(e, 0, &err);
     static const char *const parts[] = {
-        "\"model_version\":3",          "\"mode\":\"mmap\"",      "\"hugepage\":4096",
+        "\"model_version\":4",          "\"mode\":\"mmap\"",      "\"hugepage\":4096",
         "\"oom_score_adj\":-17",        "\"memlock\":null",       "\"memory_max\":11370000000",
         "\"apps\":\"mail:900:200MiB\"", "\"watermark_scale\":10",
     };

@@ -21,10 +21,13 @@ static void columns_are_in_the_order_of_the_design(void **state)
         "peak_footprint_bytes peak_file_bytes peak_page_tables_bytes peak_zram_bytes bytes_swapped_out "
         "bytes_swapped_in "
         "apps_killed kills alloc_failures alloc_calls alloc_hole_failures alloc_ns alloc_compactions alloc_moved_bytes "
-        "peak_internal_fragmentation_bytes peak_external_fragmentation_bytes least_hole_bytes ";
+        "peak_internal_fragmentation_bytes peak_external_fragmentation_bytes least_hole_bytes load_10_ns load_50_ns "
+        "load_90_ns load_100_ns first_layer_ns parse_ns stage_alloc_ns stage_init_ns bytes_warm turns restarts "
+        "bytes_reclaimed drafted_tokens accepted_tokens turn_ttft_mean_ns turn_ttft_max_ns hot_at_ns hot_ns "
+        "tokens_per_s_cold tokens_per_s_hot perplexity estimates ";
     static const char replay_order[] =
         "trace policy capacity capacity_bytes accesses hits misses hit_rate bytes_read byte_hit_rate evictions ";
-    char text[2048] = "";
+    char text[4096] = "";
     for (size_t i = 0; i < run_column_count; i++)
         strcat(strcat(text, run_columns[i].name), " ");
     assert_string_equal(text, run_order);
