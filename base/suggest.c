@@ -49,7 +49,7 @@ const char *suggest(const char *word, const char *const *names, size_t count)
     if (word_length > LONGEST_WORD)
         return NULL;
     const char *best = NULL;
-    size_t best_distance = SIZE_MAX;
+    size_t best_cost = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         const size_t length = strlen(names[i]);
         if (length > LONGEST_WORD)
@@ -57,9 +57,11 @@ const char *suggest(const char *word, const char *const *names, size_t count)
         const size_t longer = length > word_length ? length : word_length;
         const size_t limit = longer < 6 ? 1 : longer / 3;
         const size_t d = distance(word, word_length, names[i], length);
-        if (d <= limit && d < best_distance) {
+        /* A name that the word begins needs no letter changed: q4_k means q4_k_s rather than q2_k. */
+        const size_t cost = length > word_length && strncmp(word, names[i], word_length) == 0 ? 1 : 2 * d;
+        if (d <= limit && cost < best_cost) {
             best = names[i];
-            best_distance = d;
+            best_cost = cost;
         }
     }
     return best;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* The name nearest to word by Damerau-Levenshtein distance (optimal string alignment), ignoring case, or
- * NULL when the nearest is further than a third of the longer of the two lengths (at least 1). Ties go to
- * the earlier name. */
+ * NULL when the nearest is further than a third of the longer of the two lengths (at least 1). Of those a
+ * name that the word begins is nearer than one with a letter changed. Ties go to the earlier name. */
 const char *suggest(const char *word, const char *const *names, size_t count);
 
 /* Writes ": did you mean NAME?" or, with no near name, "; expected A, B or C" (at most 12 names, then

@@ -213,7 +213,7 @@ static int show(int argc, char **argv)
     size_t count = DEVICE_COLUMNS;
     memcpy(columns, device_columns, sizeof device_columns);
     /* People see the types of common files; the many others have the device's general rate. */
-    uint32_t types = input.format == FORMAT_TABLE ? TYPE_NAMED : tensor_type_count;
+    uint32_t types = input.format == FORMAT_TABLE ? TYPE_COMMON : tensor_type_count;
     for (uint32_t i = 0; i < types; i++) {
         if (row.flops[i] == 0)
             continue;

@@ -1,4 +1,5 @@
-/* The KV cache: layers x kv heads x head size x 2 x bytes of an element, for each position that a layer keeps. */
+/* The KV cache: layers x kv heads x head size x 2 x bytes of an element, for each position that a layer keeps; or what
+ * latent attention keeps instead. */
 #include "workloads/kv.h"
 
 #include "base/units.h"
@@ -37,13 +38,30 @@ static bool row_bytes(enum kv_type type, uint64_t elements, uint64_t *bytes)
     return multiply(blocks, info->block_bytes, bytes);
 }
 
+/* Of one layer: two rows of keys and values, or a latent one. */
+static uint64_t layer_row(const struct shape *shape)
+{
+    return shape->latent != 0 ? (uint64_t)shape->latent + shape->latent_rope
+                              : (uint64_t)shape->kv_heads * shape->head_size;
+}
+
+static uint64_t layer_rows(const struct shape *shape)
+{
+    return shape->latent != 0 ? 1 : 2;
+}
+
+bool kv_elements(const struct shape *shape, uint64_t *elements)
+{
+    return multiply(layer_row(shape), layer_rows(shape), elements) && multiply(*elements, shape->layers, elements);
+}
+
 uint64_t kv_layer_bytes(const struct shape *shape, enum kv_type type)
 {
     uint64_t bytes;
     /* Below 2^24 * 2^24 elements of at most 4 bytes. */
     must(shape->kv_heads <= SHAPE_MAX && shape->head_size <= SHAPE_MAX);
-    must(row_bytes(type, (uint64_t)shape->kv_heads * shape->head_size, &bytes));
-    return 2 * bytes;
+    must(row_bytes(type, layer_row(shape), &bytes));
+    return layer_rows(shape) * bytes;
 }
 
 bool kv_bytes(const struct kv_growth *growth, uint64_t tokens, uint64_t *bytes)
@@ -60,8 +78,7 @@ bool kv_growth(const struct model *model, enum kv_type type, struct kv_growth *g
     const uint64_t windowed = kv_window_layers(shape), layers = shape->layers;
     uint64_t elements, bytes;
     *growth = (struct kv_growth){.window = windowed != 0 ? shape->window : 0};
-    if (multiply((uint64_t)shape->kv_heads * shape->head_size * 2, layers, &elements) &&
-        elements == model->kv_bytes_per_token / 2) {
+    if (kv_elements(shape, &elements) && elements == model->kv_bytes_per_token / 2) {
         const uint64_t layer_bytes = kv_layer_bytes(shape, type);
         if (multiply(layer_bytes, layers - windowed, &growth->bytes) &&
             multiply(layer_bytes, windowed, &growth->window_bytes))

@@ -12,9 +12,14 @@ uint32_t kv_window_layers(const struct shape *shape);
  * token's sums are the same. */
 bool kv_layer_is_windowed(const struct shape *shape, uint32_t layer);
 
-/* Bytes that one layer's keys and values of one position take: two rows of kv_heads * head_size elements, each of whole
- * ggml blocks (ggml/src/ggml.c, ggml_row_size; a last block that is not full counts whole). Numbers up to SHAPE_MAX
- * cannot overflow. */
+/* Elements that one token keeps in all layers: layers * kv_heads * head_size * 2 (K and V); with latent attention
+ * layers * (latent + latent_rope), which stand for both (DeepSeek-V2, arXiv 2405.04434, table 1). False for more than
+ * 2^64. */
+bool kv_elements(const struct shape *shape, uint64_t *elements);
+
+/* Bytes that one layer's keys and values of one position take: two rows of kv_heads * head_size elements, or one of
+ * latent + latent_rope, each of whole ggml blocks (ggml/src/ggml.c, ggml_row_size; a last block that is not full counts
+ * whole). Numbers up to SHAPE_MAX cannot overflow. */
 uint64_t kv_layer_bytes(const struct shape *shape, enum kv_type type);
 
 /* The tensor type of a KV cache. */

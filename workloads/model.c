@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "workloads/kv.h"
 
 void model_start(struct model *model, const char *name, const char *quant)
 {
@@ -207,9 +208,8 @@ bool model_finish(struct model *model, struct error *err)
         return false;
     if (model->file_bytes == 0)
         model->file_bytes = model->weights_bytes;
-    const struct shape *shape = &model->shape;
     uint64_t kv = 0;
-    if (!multiply((uint64_t)shape->layers * shape->kv_heads, (uint64_t)shape->head_size * 4, &kv))
+    if (!kv_elements(&model->shape, &kv) || !multiply(kv, 2, &kv))
         return fail(err, STATUS_INPUT, "the KV cache of one token takes more than 2^64 bytes");
     if (model->kv_bytes_per_token == 0)
         model->kv_bytes_per_token = kv;

@@ -36,14 +36,31 @@ struct block {
     uint32_t name; /* offset in model.names */
 };
 
+/* Where a tied model has a second matrix of its embedding nevertheless: nowhere; in its file, as converted from a
+ * checkpoint that stores lm_head (Qwen3-1.7B), quantised as of an untied model; or in the runtime's memory, of the
+ * embedding's type and read from the same bytes of the file (llama.cpp loads a tied embedding twice when its device
+ * wants another layout for the output: TENSOR_DUPLICATED in src/llama-model.cpp). */
+enum output_copy { OUTPUT_COPY_NO, OUTPUT_COPY_FILE, OUTPUT_COPY_MEMORY, OUTPUT_COPIES };
+extern const char *const output_copy_names[OUTPUT_COPIES];
+
 /* The numbers of a transformer. All 0 for a model that is only a list of blocks. */
 struct shape {
     uint32_t layers, width, vocab, heads, kv_heads, head_size, ffn;
     uint32_t experts, experts_used, expert_ffn; /* 0: dense */
     uint32_t shared_ffn;                        /* width of an expert that all tokens use; 0: none */
-    bool tied;                                  /* one matrix for embedding and output */
-    bool gated;                                 /* three FFN matrices, else two */
+    uint32_t dense_layers;                      /* the first of a model with experts that have none, but ffn */
+    uint32_t latent, latent_rope; /* multi-head latent attention: what a token keeps a layer, in elements, and its
+                                     rotary part; 0: heads keep keys and values. A head's query is head_size wide, its
+                                     value head_size - latent_rope. (DeepSeek-V2, arXiv 2405.04434, section 2.1) */
+    bool tied;                    /* one matrix for embedding and output */
+    bool gated;                   /* three FFN matrices, else two */
     bool qk_norm;
+    bool attn_bias;  /* of q, k and v */
+    bool fused_qkv;  /* one matrix for q, k and v, and where gated one for gate and up; experts stay apart */
+    bool post_norms; /* two more norms a layer, behind attention and FFN */
+    bool parallel;   /* attention and FFN side by side behind one norm, biases everywhere (Phi-2) */
+    bool imatrix;    /* quantised with an importance matrix: see quant.h */
+    enum output_copy output_copy;
     uint32_t window;        /* positions that a token of a windowed layer sees, its own included; 0: no windows */
     uint32_t window_layers; /* how many layers are windowed, evenly spread from the first on; UINT32_MAX: all */
 };
@@ -104,6 +121,9 @@ bool model_from_shape(const char *name, const struct shape *shape, enum quant qu
                       struct error *err);
 bool model_from_gguf(const char *path, struct model *model, struct error *err);
 
+/* STATUS_USAGE for numbers out of range or that do not go together. */
+bool shape_check(const struct shape *shape, struct error *err);
+
 void model_free(struct model *model);
 
 /* Not for a numbered model without names: see model_write_name. */
@@ -139,7 +159,7 @@ block_id model_numbered_find(const struct model *model, const char *name);
  *
  * An extent that begins where the block's last one ends is joined to it; matter of a type that the block has is added
  * to it. model_finish keeps a file_bytes or kv_bytes_per_token that the builder has set, else the first becomes
- * weights_bytes, and the second follows from the shape: layers * kv_heads * head_size * 2 (K and V) * 2 bytes. */
+ * weights_bytes, and the second follows from the shape (kv_elements of kv.h, 2 bytes each). */
 void model_start(struct model *model, const char *name, const char *quant);
 bool model_add_block(struct model *model, const char *name, enum block_kind kind, int32_t layer, int32_t expert,
                      struct error *err);

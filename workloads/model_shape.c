@@ -2,8 +2,9 @@
  *
  * Order of the tensors: as the converter of llama.cpp (convert_hf_to_gguf.py) writes a Hugging Face checkpoint, whose
  * tensors are sorted by name: token_embd; of each layer attn_norm, the FFN (down, gate, up), the router, the shared
- * expert, ffn_norm, and attention (k_norm, k, output, q_norm, q, v); output_norm; output. Each begins at a multiple of
- * 32 bytes. Tensors too small to matter are left out: biases, rope_freqs, the gate of a shared expert. */
+ * expert, ffn_norm, post norms, and attention (k_norm, k, output, q_norm, q, v; a bias before its matrix); output_norm;
+ * output. Each begins at a multiple of 32 bytes. Tensors too small to matter are left out: rope_freqs (256 bytes), the
+ * gate of a shared expert (4 * width bytes a layer). A model in int8 or int4 is no GGUF file and is laid out as one. */
 #include "workloads/model.h"
 
 #include <inttypes.h>
@@ -24,7 +25,8 @@ enum {
 struct layout {
     struct model *model;
     const struct shape *shape;
-    enum quant quant;
+    struct quant_model quant;
+    uint32_t downs; /* tensors of ROLE_FFN_DOWN so far */
     uint64_t offset;
     struct error *err;
 };
@@ -38,9 +40,11 @@ struct placed {
 static bool place(struct layout *layout, enum tensor_role role, uint32_t layer, uint64_t row, uint64_t rows,
                   uint64_t count, struct placed *placed)
 {
-    const struct shape *shape = layout->shape;
+    const struct quant_tensor tensor = {
+        .role = role, .stacked = count > 1, .layer = layer, .downs = layout->downs, .row_elements = row};
     uint64_t whole, end;
-    placed->type = quant_type(layout->quant, role, layer, shape->layers, shape->experts, row);
+    layout->downs += role == ROLE_FFN_DOWN;
+    placed->type = quant_type(&layout->quant, &tensor);
     placed->offset = (layout->offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!multiply(row, rows, &placed->elements))
         return fail(layout->err, STATUS_USAGE, "a matrix of %" PRIu64 " x %" PRIu64 " weights", row, rows);
@@ -52,7 +56,7 @@ static bool place(struct layout *layout, enum tensor_role role, uint32_t layer, 
     return true;
 }
 
-/* Adds a placed matrix to the block under construction. Norms take part in no matrix product. */
+/* Adds a placed matrix to the block under construction. Norms and biases take part in no matrix product. */
 static bool take(struct layout *layout, const struct placed *placed, bool multiplies)
 {
     return model_add_extent(layout->model, placed->offset, placed->bytes, layout->err) &&
@@ -62,27 +66,63 @@ static bool take(struct layout *layout, const struct placed *placed, bool multip
 static bool put(struct layout *layout, enum tensor_role role, uint32_t layer, uint64_t row, uint64_t rows)
 {
     struct placed placed;
-    return place(layout, role, layer, row, rows, 1, &placed) && take(layout, &placed, role != ROLE_NORM);
+    return place(layout, role, layer, row, rows, 1, &placed) &&
+           take(layout, &placed, role != ROLE_NORM && role != ROLE_BIAS);
+}
+
+static bool put_bias(struct layout *layout, uint32_t layer, uint64_t elements, bool there)
+{
+    return !there || put(layout, ROLE_BIAS, layer, elements, 1);
+}
+
+static bool put_norm(struct layout *layout, uint32_t layer, uint64_t elements)
+{
+    return put_bias(layout, layer, elements, layout->shape->parallel) && put(layout, ROLE_NORM, layer, elements, 1);
 }
 
 /* The matrices of an FFN of that width: down, gate, up. */
-static bool put_ffn(struct layout *layout, uint32_t layer, uint32_t ffn)
+static bool put_ffn(struct layout *layout, uint32_t layer, uint32_t ffn, bool fused)
 {
-    uint64_t width = layout->shape->width;
-    return put(layout, ROLE_FFN_DOWN, layer, ffn, width) &&
-           (!layout->shape->gated || put(layout, ROLE_FFN_UP, layer, width, ffn)) &&
-           put(layout, ROLE_FFN_UP, layer, width, ffn);
+    const uint64_t width = layout->shape->width;
+    const bool gated = layout->shape->gated, bias = layout->shape->parallel;
+    if (!put_bias(layout, layer, width, bias) || !put(layout, ROLE_FFN_DOWN, layer, ffn, width))
+        return false;
+    if (fused && gated)
+        return put_bias(layout, layer, 2 * (uint64_t)ffn, bias) &&
+               put(layout, ROLE_FFN_UP, layer, width, 2 * (uint64_t)ffn);
+    return (!gated || (put_bias(layout, layer, ffn, bias) && put(layout, ROLE_FFN_UP, layer, width, ffn))) &&
+           put_bias(layout, layer, ffn, bias) && put(layout, ROLE_FFN_UP, layer, width, ffn);
+}
+
+/* As DeepSeek-V2-Lite has them: the latent vector's norm, its projection with the rotary part, the one that makes keys
+ * and values of it, the output, and the queries. */
+static bool put_latent_attention(struct layout *layout, uint32_t layer)
+{
+    const struct shape *shape = layout->shape;
+    const uint64_t width = shape->width, heads = shape->heads, latent = shape->latent, rope = shape->latent_rope;
+    const uint64_t value = shape->head_size - rope;
+    return put_norm(layout, layer, latent) && put(layout, ROLE_LATENT, layer, width, latent + rope) &&
+           put(layout, ROLE_LATENT, layer, latent, heads * 2 * value) &&
+           put(layout, ROLE_ATTN_OUTPUT, layer, heads * value, width) &&
+           put(layout, ROLE_ATTN_Q, layer, width, heads * shape->head_size);
 }
 
 static bool put_attention(struct layout *layout, uint32_t layer)
 {
     const struct shape *shape = layout->shape;
-    uint64_t width = shape->width, head = shape->head_size;
-    uint64_t q = shape->heads * head, kv = shape->kv_heads * head;
-    bool norms = shape->qk_norm;
-    return (!norms || put(layout, ROLE_NORM, layer, head, 1)) && put(layout, ROLE_ATTN_K, layer, width, kv) &&
-           put(layout, ROLE_ATTN_OUTPUT, layer, q, width) && (!norms || put(layout, ROLE_NORM, layer, head, 1)) &&
-           put(layout, ROLE_ATTN_Q, layer, width, q) && put(layout, ROLE_ATTN_V, layer, width, kv);
+    const uint64_t width = shape->width, head = shape->head_size;
+    const uint64_t q = shape->heads * head, kv = shape->kv_heads * head;
+    const bool norms = shape->qk_norm, bias = shape->attn_bias || shape->parallel;
+    if (shape->latent != 0)
+        return put_latent_attention(layout, layer);
+    if (shape->fused_qkv)
+        return put_bias(layout, layer, width, shape->parallel) && put(layout, ROLE_ATTN_OUTPUT, layer, q, width) &&
+               put_bias(layout, layer, q + 2 * kv, bias) && put(layout, ROLE_ATTN_QKV, layer, width, q + 2 * kv);
+    return (!norms || put_norm(layout, layer, head)) && put_bias(layout, layer, kv, bias) &&
+           put(layout, ROLE_ATTN_K, layer, width, kv) && put_bias(layout, layer, width, shape->parallel) &&
+           put(layout, ROLE_ATTN_OUTPUT, layer, q, width) && (!norms || put_norm(layout, layer, head)) &&
+           put_bias(layout, layer, q, bias) && put(layout, ROLE_ATTN_Q, layer, width, q) &&
+           put_bias(layout, layer, kv, bias) && put(layout, ROLE_ATTN_V, layer, width, kv);
 }
 
 /* One expert: its slice of each tensor. */
@@ -102,117 +142,107 @@ static bool add_expert(struct layout *layout, uint32_t layer, uint32_t expert, c
     return true;
 }
 
+/* Places the tensors of all experts, and adds router and shared expert to the layer's block. */
+static bool put_experts(struct layout *layout, uint32_t layer, struct placed stacked[3], uint32_t *stacked_count)
+{
+    const struct shape *shape = layout->shape;
+    const uint64_t width = shape->width, ffn = shape->expert_ffn;
+    uint32_t count = 0;
+    if (!place(layout, ROLE_FFN_DOWN, layer, ffn, width, shape->experts, &stacked[count++]) ||
+        (shape->gated && !place(layout, ROLE_FFN_UP, layer, width, ffn, shape->experts, &stacked[count++])) ||
+        !place(layout, ROLE_FFN_UP, layer, width, ffn, shape->experts, &stacked[count++]))
+        return false;
+    *stacked_count = count;
+    return put(layout, ROLE_ROUTER, layer, width, shape->experts) &&
+           (shape->shared_ffn == 0 || put_ffn(layout, layer, shape->shared_ffn, false));
+}
+
 static bool add_layer(struct layout *layout, uint32_t layer)
 {
     const struct shape *shape = layout->shape;
-    uint64_t width = shape->width;
+    const uint64_t width = shape->width;
+    const uint32_t experts = layer < shape->dense_layers ? 0 : shape->experts;
     char name[MODEL_BLOCK_NAME_MAX + 1];
     struct placed stacked[3];
     uint32_t stacked_count = 0;
     snprintf(name, sizeof name, "layer%" PRIu32, layer);
     if (!model_add_block(layout->model, name, BLOCK_LAYER, (int32_t)layer, -1, layout->err) ||
-        !put(layout, ROLE_NORM, layer, width, 1))
+        !put_norm(layout, layer, width))
         return false;
-    if (shape->experts == 0) {
-        if (!put_ffn(layout, layer, shape->ffn))
-            return false;
-    } else {
-        uint64_t ffn = shape->expert_ffn;
-        if (!place(layout, ROLE_FFN_DOWN, layer, ffn, width, shape->experts, &stacked[stacked_count++]) ||
-            (shape->gated &&
-             !place(layout, ROLE_FFN_UP, layer, width, ffn, shape->experts, &stacked[stacked_count++])) ||
-            !place(layout, ROLE_FFN_UP, layer, width, ffn, shape->experts, &stacked[stacked_count++]) ||
-            !put(layout, ROLE_ROUTER, layer, width, shape->experts) ||
-            (shape->shared_ffn != 0 && !put_ffn(layout, layer, shape->shared_ffn)))
-            return false;
-    }
-    if (!put(layout, ROLE_NORM, layer, width, 1) || !put_attention(layout, layer))
+    if (experts == 0 ? !put_ffn(layout, layer, shape->ffn, shape->fused_qkv)
+                     : !put_experts(layout, layer, stacked, &stacked_count))
         return false;
-    for (uint32_t e = 0; e < shape->experts; e++)
+    if (!shape->parallel && !put_norm(layout, layer, width))
+        return false;
+    if (shape->post_norms && (!put_norm(layout, layer, width) || !put_norm(layout, layer, width)))
+        return false;
+    if (!put_attention(layout, layer))
+        return false;
+    for (uint32_t e = 0; e < experts; e++)
         if (!add_expert(layout, layer, e, stacked, stacked_count))
             return false;
     return true;
 }
 
 /* A look-up reads one row and multiplies nothing, unless the matrix is the output head too. */
-static bool add_embedding(struct layout *layout)
+static bool add_embedding(struct layout *layout, struct placed *placed)
 {
     const struct shape *shape = layout->shape;
-    struct placed placed;
+    const bool also_output = shape->tied && shape->output_copy == OUTPUT_COPY_NO;
+    const bool own_output = !shape->tied || shape->output_copy == OUTPUT_COPY_FILE;
     if (!model_add_block(layout->model, "token_embd", BLOCK_EMBEDDING, -1, -1, layout->err) ||
-        !place(layout, shape->tied ? ROLE_EMBEDDING_TIED : ROLE_EMBEDDING, 0, shape->width, shape->vocab, 1, &placed) ||
-        !take(layout, &placed, shape->tied))
+        !place(layout, own_output ? ROLE_EMBEDDING : ROLE_EMBEDDING_TIED, 0, shape->width, shape->vocab, 1, placed) ||
+        !take(layout, placed, also_output))
         return false;
-    if (!shape->tied)
-        layout->model->blocks[0].compute_bytes = placed.bytes / shape->vocab;
+    if (!also_output)
+        layout->model->blocks[0].compute_bytes = placed->bytes / shape->vocab;
     return true;
+}
+
+/* The head, unless it is the embedding's block. */
+static bool add_output(struct layout *layout, const struct placed *embedding)
+{
+    const struct shape *shape = layout->shape;
+    if (shape->tied && shape->output_copy == OUTPUT_COPY_NO)
+        return true;
+    if (!model_add_block(layout->model, "output", BLOCK_OUTPUT, -1, -1, layout->err))
+        return false;
+    if (shape->tied && shape->output_copy == OUTPUT_COPY_MEMORY)
+        return take(layout, embedding, true);
+    return put_bias(layout, 0, shape->vocab, shape->parallel) &&
+           put(layout, ROLE_OUTPUT, 0, shape->width, shape->vocab);
 }
 
 static bool add_blocks(struct layout *layout)
 {
     const struct shape *shape = layout->shape;
-    if (!add_embedding(layout))
+    struct placed embedding;
+    if (!add_embedding(layout, &embedding))
         return false;
     for (uint32_t layer = 0; layer < shape->layers; layer++)
         if (!add_layer(layout, layer))
             return false;
-    if (!model_add_block(layout->model, "output_norm", BLOCK_NORM, -1, -1, layout->err) ||
-        !put(layout, ROLE_NORM, 0, shape->width, 1))
-        return false;
-    return shape->tied || (model_add_block(layout->model, "output", BLOCK_OUTPUT, -1, -1, layout->err) &&
-                           put(layout, ROLE_OUTPUT, 0, shape->width, shape->vocab));
+    return model_add_block(layout->model, "output_norm", BLOCK_NORM, -1, -1, layout->err) &&
+           put_norm(layout, 0, shape->width) && add_output(layout, &embedding);
 }
 
-static bool check_shape(const struct shape *shape, struct error *err)
+static uint64_t tensors_of_attention(const struct shape *shape)
 {
-    bool moe = shape->experts != 0;
-    const struct {
-        const char *key;
-        uint32_t value, min;
-    } numbers[] = {
-        {"layers", shape->layers, 1},
-        {"width", shape->width, 1},
-        {"vocab", shape->vocab, 1},
-        {"heads", shape->heads, 1},
-        {"kv_heads", shape->kv_heads, 1},
-        {"head_size", shape->head_size, 1},
-        {"ffn", shape->ffn, moe ? 0 : 1},
-        {"experts", shape->experts, 0},
-        {"experts_used", shape->experts_used, moe ? 1 : 0},
-        {"expert_ffn", shape->expert_ffn, moe ? 1 : 0},
-        {"shared_ffn", shape->shared_ffn, 0},
-        {"window", shape->window, 0},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i].value < numbers[i].min || numbers[i].value > SHAPE_MAX)
-            return fail(err, STATUS_USAGE, "%s = %" PRIu32 ": expected %" PRIu32 " to %d", numbers[i].key,
-                        numbers[i].value, numbers[i].min, SHAPE_MAX);
-    if (shape->experts_used > shape->experts)
-        return fail(err, STATUS_USAGE, "experts_used = %" PRIu32 ": expected at most experts, which is %" PRIu32,
-                    shape->experts_used, shape->experts);
-    if (!moe && (shape->expert_ffn != 0 || shape->shared_ffn != 0))
-        return fail(err, STATUS_USAGE, "%s needs experts, and there are none",
-                    shape->expert_ffn != 0 ? "expert_ffn" : "shared_ffn");
-    if (shape->heads % shape->kv_heads != 0)
-        return fail(err, STATUS_USAGE, "heads = %" PRIu32 ": expected a multiple of kv_heads, which is %" PRIu32,
-                    shape->heads, shape->kv_heads);
-    if (shape->window_layers > shape->layers && shape->window_layers != UINT32_MAX)
-        return fail(err, STATUS_USAGE, "window_layers = %" PRIu32 ": expected at most layers, which is %" PRIu32,
-                    shape->window_layers, shape->layers);
-    uint64_t blocks = shape->layers * ((uint64_t)shape->experts + 1) + 3;
-    if (blocks > MODEL_BLOCKS_MAX)
-        return fail(err, STATUS_USAGE,
-                    "%" PRIu32 " layers of %" PRIu32 " experts make %" PRIu64 " blocks: expected at most %d",
-                    shape->layers, shape->experts, blocks, MODEL_BLOCKS_MAX);
-    return true;
+    if (shape->latent != 0)
+        return 5;
+    const uint64_t matrices = shape->fused_qkv ? 2 : 4;
+    const uint64_t biases = shape->parallel ? matrices : shape->attn_bias ? matrices - 1 : 0;
+    return matrices + biases + (shape->qk_norm ? 2 : 0);
 }
 
 static uint64_t header_bytes(const struct shape *shape)
 {
-    uint64_t ffn = shape->gated ? 3 : 2;
-    uint64_t tensors = shape->layers * (2 + 4 + (shape->qk_norm ? 2u : 0u) + ffn + (shape->experts != 0 ? 1u : 0u) +
-                                        (shape->shared_ffn != 0 ? ffn : 0u)) +
-                       (shape->tied ? 2 : 3);
+    const uint64_t biased = shape->parallel ? 2 : 1, matrices = shape->gated ? 3 : 2;
+    const uint64_t ffn = biased * (shape->gated && shape->fused_qkv && shape->experts == 0 ? 2 : matrices);
+    const uint64_t norms = shape->parallel ? 2 : shape->post_norms ? 4 : 2;
+    uint64_t tensors = shape->layers * (norms + tensors_of_attention(shape) + ffn + (shape->experts != 0 ? 1u : 0u) +
+                                        (shape->shared_ffn != 0 ? ffn : 0u));
+    tensors += 1 + biased + (shape->tied && shape->output_copy != OUTPUT_COPY_FILE ? 0 : biased);
     return HEADER_REST + (uint64_t)HEADER_PER_TOKEN * shape->vocab + HEADER_PER_TENSOR * tensors;
 }
 
@@ -221,8 +251,19 @@ bool model_from_shape(const char *name, const struct shape *shape, enum quant qu
 {
     must(quant < QUANTS);
     model_start(model, name, quant_names[quant]);
-    struct layout layout = {model, shape, quant, header_bytes(shape), err};
-    if (!check_shape(shape, err) || !add_blocks(&layout))
+    struct layout layout = {
+        .model = model,
+        .shape = shape,
+        .quant = {.quant = quant,
+                  .layers = shape->layers,
+                  .heads = shape->heads,
+                  .kv_heads = shape->kv_heads,
+                  .experts = shape->experts,
+                  .imatrix = shape->imatrix},
+        .offset = header_bytes(shape),
+        .err = err,
+    };
+    if (!shape_check(shape, err) || !add_blocks(&layout))
         goto failed;
     model->shape = *shape;
     model->file_bytes = layout.offset;

@@ -75,10 +75,14 @@ bool work_add_rows(struct work_sum *sum, const struct model *model, block_id b, 
     return add_bytes(sum, bytes, err);
 }
 
-/* 4 * heads * head_size, each below 2^32. */
+/* 4 * heads * head_size, each below 2^32. With latent attention a head compares and sums up what the cache keeps, at
+ * 2 * (latent + latent_rope) and 2 * latent (DeepSeek-V2, arXiv 2405.04434, section 2.1.2: the projections of keys and
+ * values are absorbed into those of queries and output). */
 static bool attention_flops(const struct shape *shape, uint64_t positions, uint64_t *flops)
 {
-    return multiply(4, (uint64_t)shape->heads * shape->head_size, flops) && multiply(*flops, positions, flops);
+    const uint64_t elements =
+        shape->latent != 0 ? 2 * (uint64_t)shape->latent + shape->latent_rope : 2 * (uint64_t)shape->head_size;
+    return multiply(2 * elements, shape->heads, flops) && multiply(*flops, positions, flops);
 }
 
 /* The positions that a token of the layer sees at most; 0: all. */
@@ -142,6 +146,8 @@ static bool widest_of_layer(const struct shape *shape, bool flash_attention, uin
     if (shape->experts != 0 &&
         (!multiply(shape->experts_used, shape->expert_ffn, &ffn) || !add(ffn, shape->shared_ffn, &ffn)))
         return false;
+    if (shape->dense_layers != 0 && shape->ffn > ffn)
+        ffn = shape->ffn;
     if (!multiply((uint64_t)shape->heads + 2 * (uint64_t)shape->kv_heads, shape->head_size, &attention) ||
         !multiply(2, ffn, numbers))
         return false;

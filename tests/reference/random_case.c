@@ -60,7 +60,7 @@ static void add_works(struct random_case *c, struct trace_builder *builder, stru
         struct work_term terms[3];
         uint32_t index, term_count = (uint32_t)rng_below(rng, 4);
         for (uint32_t t = 0; t < term_count; t++) {
-            terms[t].type = (uint32_t)rng_below(rng, TYPE_NAMED);
+            terms[t].type = (uint32_t)rng_below(rng, TYPE_COMMON);
             terms[t].flops = rng_below(rng, 2000000);
             terms[t].flops_per_context = rng_below(rng, 20000);
         }

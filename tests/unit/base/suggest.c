@@ -55,6 +55,15 @@ static void test_ties_go_to_the_earlier(void **state)
     assert_null(suggest("aad", names, 0));
 }
 
+static void test_beginnings_come_first(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"q2_k", "q4_0", "q4_k_s", "q4_k_m"};
+    assert_string_equal(suggest("q4_k", names, 4), "q4_k_s");
+    assert_string_equal(suggest("q4_1", names, 4), "q4_0");
+    assert_string_equal(suggest("Q4_0", names, 4), "q4_0");
+}
+
 static void test_text(void **state)
 {
     (void)state;
@@ -82,8 +91,11 @@ static void test_long_lists_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_slips_are_found),  cmocka_unit_test(test_far_words_are_not),
-        cmocka_unit_test(test_ties_go_to_the_earlier), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_small_slips_are_found),
+        cmocka_unit_test(test_far_words_are_not),
+        cmocka_unit_test(test_ties_go_to_the_earlier),
+        cmocka_unit_test(test_beginnings_come_first),
+        cmocka_unit_test(test_text),
         cmocka_unit_test(test_long_lists_are_cut),
     };
     return cmocka_run_group_tests_name("base/suggest", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Sizes of tensor types, and the mixes of the quantiser. */
+/* Sizes of tensor types. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,7 +13,8 @@ static void test_table(void **state)
     for (uint32_t i = 0; i < tensor_type_count; i++) {
         assert_non_null(tensor_types[i].name);
         assert_true(tensor_types[i].block_elements > 0 && tensor_types[i].block_bytes > 0);
-        assert_int_equal(tensor_type_by_number(tensor_types[i].gguf_number), (int)i);
+        if (tensor_types[i].gguf_number != TYPE_NO_NUMBER)
+            assert_int_equal(tensor_type_by_number(tensor_types[i].gguf_number), (int)i);
         for (uint32_t j = 0; j < i; j++)
             assert_string_not_equal(tensor_types[i].name, tensor_types[j].name);
     }
@@ -38,7 +39,7 @@ static void test_bits_per_weight(void **state)
         {"q4_k", 45000},  {"q5_k", 55000},    {"q6_k", 65625},   {"iq4_xs", 42500}, {"iq4_nl", 45000},
         {"mxfp4", 42500}, {"iq2_xxs", 20625}, {"iq2_xs", 23125}, {"iq2_s", 25625},  {"iq3_xxs", 30625},
         {"iq3_s", 34375}, {"iq1_s", 15625},   {"iq1_m", 17500},  {"tq1_0", 16875},  {"tq2_0", 20625},
-        {"nvfp4", 45000}, {"q1_0", 11250},    {"q2_0", 22500},
+        {"nvfp4", 45000}, {"q1_0", 11250},    {"q2_0", 22500},   {"int4", 45000},   {"int8", 80000},
     };
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         int found = -1;
@@ -62,6 +63,10 @@ static void test_bytes(void **state)
     assert_int_equal(bytes, 1290240);
     assert_true(tensor_bytes(TYPE_F32, 7, 7, &bytes, &err));
     assert_int_equal(bytes, 28);
+    assert_true(tensor_bytes(TYPE_INT8, 3 * 7, 7, &bytes, &err)); /* three rows with a scale each */
+    assert_int_equal(bytes, 3 * (7 + 4));
+    assert_true(tensor_bytes(TYPE_INT4, 2 * 64, 64, &bytes, &err)); /* four groups of 16 bytes and a scale of 2 */
+    assert_int_equal(bytes, 4 * 18);
     assert_int_equal(err.code, STATUS_OK);
     assert_false(tensor_bytes(TYPE_Q4_K, 896 * 2, 896, &bytes, &err));
     assert_int_equal(err.code, STATUS_INPUT);
@@ -72,78 +77,24 @@ static void test_bytes(void **state)
     assert_non_null(strstr(err.text, "2^64"));
 }
 
-/* The layers of Qwen3-30B-A3B-Q4_K_M with more bits are those that its route trace shows; of fewer layers by hand. */
-static void test_favoured_layers(void **state)
+static void test_quants(void **state)
 {
     (void)state;
-    for (uint32_t layer = 0; layer < 48; layer++) {
-        bool more = layer < 6 || layer >= 42 || (layer >= 8 && layer % 3 == 2);
-        assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_ATTN_V, layer, 48, 128, 2048), more ? TYPE_Q6_K : TYPE_Q4_K);
-        assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_FFN_DOWN, layer, 48, 128, 768), more ? TYPE_Q6_K : TYPE_Q4_K);
-        assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_FFN_UP, layer, 48, 128, 2048), TYPE_Q4_K);
-        assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_ATTN_Q, layer, 48, 128, 2048), TYPE_Q4_K);
+    for (int q = 0; q < QUANTS; q++) {
+        assert_non_null(quant_names[q]);
+        for (int other = 0; other < q; other++)
+            assert_string_not_equal(quant_names[q], quant_names[other]);
+        assert_true(strncmp(quant_names[q], tensor_types[quant_base_type((enum quant)q)].name, 2) == 0);
     }
-    static const bool of_five[] = {false, false, true, false, true}; /* an eighth is 0; the last from 7 * 5 / 8 = 4 */
-    for (uint32_t layer = 0; layer < 5; layer++)
-        assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_ATTN_V, layer, 5, 0, 256),
-                         of_five[layer] ? TYPE_Q6_K : TYPE_Q4_K);
-}
-
-static void test_roles(void **state)
-{
-    (void)state;
-    static const struct {
-        enum quant quant;
-        enum tensor_role role;
-        uint32_t experts, type;
-    } cases[] = {
-        {QUANT_F32, ROLE_OUTPUT, 0, TYPE_F32},
-        {QUANT_F16, ROLE_EMBEDDING_TIED, 0, TYPE_F16},
-        {QUANT_F16, ROLE_NORM, 0, TYPE_F32},
-        {QUANT_F16, ROLE_ROUTER, 128, TYPE_F32},
-        {QUANT_F16, ROLE_ATTN_V, 8, TYPE_F16},
-        {QUANT_Q8_0, ROLE_OUTPUT, 0, TYPE_Q8_0},
-        {QUANT_Q8_0, ROLE_EMBEDDING_TIED, 0, TYPE_Q8_0},
-        {QUANT_Q4_0, ROLE_OUTPUT, 0, TYPE_Q6_K},
-        {QUANT_Q4_0, ROLE_EMBEDDING_TIED, 0, TYPE_Q6_K},
-        {QUANT_Q4_0, ROLE_EMBEDDING, 0, TYPE_Q4_0},
-        {QUANT_Q4_0, ROLE_FFN_DOWN, 0, TYPE_Q4_0},
-        {QUANT_Q4_0, ROLE_ATTN_V, 8, TYPE_Q8_0},
-        {QUANT_Q4_K_M, ROLE_EMBEDDING, 0, TYPE_Q4_K},
-        {QUANT_Q4_K_M, ROLE_EMBEDDING_TIED, 0, TYPE_Q6_K},
-        {QUANT_Q4_K_M, ROLE_OUTPUT, 0, TYPE_Q6_K},
-        {QUANT_Q4_K_M, ROLE_ATTN_K, 8, TYPE_Q8_0},
-        {QUANT_Q4_K_M, ROLE_ATTN_V, 8, TYPE_Q8_0},
-        {QUANT_Q4_K_M, ROLE_ATTN_OUTPUT, 8, TYPE_Q5_K},
-        {QUANT_Q4_K_M, ROLE_ATTN_OUTPUT, 16, TYPE_Q4_K},
-        {QUANT_Q4_K_M, ROLE_ATTN_Q, 8, TYPE_Q4_K},
-        {QUANT_Q4_K_M, ROLE_NORM, 8, TYPE_F32},
-        {QUANT_Q4_K_M, ROLE_ROUTER, 8, TYPE_F32},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(quant_type(cases[i].quant, cases[i].role, 0, 32, cases[i].experts, 4096), cases[i].type);
-}
-
-/* Qwen2.5-0.5B has rows of 896: no whole number of 256s, but of 32s. */
-static void test_fallbacks(void **state)
-{
-    (void)state;
-    assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_ATTN_Q, 12, 24, 0, 896), TYPE_Q5_0);
-    assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_ATTN_V, 0, 24, 0, 896), TYPE_Q8_0);
-    assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_EMBEDDING_TIED, 0, 24, 0, 896), TYPE_Q8_0);
-    assert_int_equal(quant_type(QUANT_Q4_0, ROLE_OUTPUT, 0, 24, 0, 896), TYPE_Q8_0);
-    assert_int_equal(quant_type(QUANT_Q4_0, ROLE_ATTN_Q, 0, 24, 0, 896), TYPE_Q4_0);
-    assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_ATTN_OUTPUT, 0, 24, 8, 896), TYPE_Q5_1);
-    assert_int_equal(quant_type(QUANT_Q4_0, ROLE_ATTN_Q, 0, 24, 0, 100), TYPE_F16);
-    assert_int_equal(quant_type(QUANT_Q4_K_M, ROLE_ATTN_Q, 0, 24, 0, 100), TYPE_F16);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table), cmocka_unit_test(test_bits_per_weight),
-        cmocka_unit_test(test_bytes), cmocka_unit_test(test_favoured_layers),
-        cmocka_unit_test(test_roles), cmocka_unit_test(test_fallbacks),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_bits_per_weight),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_quants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
