@@ -11,6 +11,7 @@
 #include "cli/action.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/model_quants.h"
 #include "sim/experiment.h"
 #include "workloads/kv.h"
 #include "workloads/work.h"
@@ -301,7 +302,7 @@ static bool show_blocks(const struct model *model, enum format format, struct er
 static int show(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"quant", KEY_QUANT, "QUANT", 0, "quantisation of a profile: f32, f16, q8_0, q4_0 (default) or q4_k_m", 0},
+        {"quant", KEY_QUANT, "QUANT", 0, "quantisation of a profile (q4_0); `model quants` lists all", 0},
         {"blocks", KEY_BLOCKS, NULL, 0, "list the blocks", 0},
         {"context", KEY_CONTEXT, "TOKENS", 0, "context for the KV cache and the activations (4096)", 0},
         {"kv-type", KEY_KV_TYPE, "TYPE", 0, "type of the KV cache: f16 (default), f32, q8_0 or q4_0", 0},
@@ -345,6 +346,7 @@ int command_model(int argc, char **argv)
     static const struct command actions[] = {
         {"list", "", "the model profiles", list},
         {"show", "PROFILE|FILE.gguf", "shape, blocks and sizes of one", show},
+        {"quants", "PROFILE", "the sizes of one in every quantisation", model_quants},
     };
     return command_dispatch(actions, sizeof actions / sizeof actions[0], argc, argv);
 }

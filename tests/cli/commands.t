@@ -11,7 +11,7 @@ for command in run replay plot device model policy trace; do
     ok "$command --help" "$POCKETLOAD" "$command" --help
     is "help $command is the same" "$("$POCKETLOAD" help "$command")" "$("$POCKETLOAD" "$command" --help)"
 done
-for action in 'device list' 'device show' 'device flash' 'model list' 'model show' 'policy list' 'policy show' 'policy new' 'policy check' 'policy profile' 'trace list' 'trace show'; do
+for action in 'device list' 'device show' 'device flash' 'model list' 'model show' 'model quants' 'policy list' 'policy show' 'policy new' 'policy check' 'policy profile' 'trace list' 'trace show'; do
     # shellcheck disable=SC2086 # two words
     ok "$action --help says how it is used" sh -c '"$0" $1 --help | grep -q "^Usage: pocketload $1"' "$POCKETLOAD" "$action"
 done

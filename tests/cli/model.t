@@ -37,4 +37,21 @@ bad 2 '^pocketload: --batch: "x"' 'a batch that is no number' model show llama-3
 bad 2 '^pocketload: --kv-type: unknown type "q8"; expected f16, f32, q8_0 or q4_0$' 'a type that a cache cannot have' \
     model show llama-3.2-3b --kv-type q8
 
+"$POCKETLOAD" model quants llama-3.2-1b --format csv >"$scratch/quants.csv"
+is 'what is said of a quantisation' "$(head -n 1 "$scratch/quants.csv")" \
+    quant,bits_per_weight,weights_bytes,file_bytes,largest_block_bytes
+is 'every one once' "$(tail -n +2 "$scratch/quants.csv" | cut -d , -f 1 | sort -u | wc -l | tr -d ' ')" 35
+show llama-3.2-1b --quant iq3_xxs
+is 'the sizes that show has' "$(grep '^iq3_xxs,' "$scratch/quants.csv" | cut -d , -f 3-)" \
+    "$(of weights_bytes file_bytes largest_block_bytes | tr ' ' ,)"
+# 1,235,814,400 weights, the largest block being the tied embedding of 2048 x 128256.
+is 'in f32 the embedding is the largest block' "$(grep '^f32,' "$scratch/quants.csv" | cut -d , -f 3,5)" \
+    "$((1235814400 * 4)),$((2048 * 128256 * 4))"
+ok 'bits of the file for each of its weights' awk -F , \
+    '$1 == "q4_k_m" { found = 1; exit !($2 > 5.20 && $2 < 5.22 && $2 == $4 * 8 / 1235814400) } END { exit !found }' \
+    "$scratch/quants.csv"
+ok 'for people' sh -c '"$0" model quants llama-3.2-1b | grep -Eq "^q8_0 +8[.][0-9]+ +1[.]2[0-9] GiB"' "$POCKETLOAD"
+bad 2 '^pocketload: unknown model "llama-3.2-1": did you mean' 'an unknown model' model quants llama-3.2-1
+bad 2 'PROFILE is missing' 'no model' model quants
+
 finish

@@ -89,8 +89,8 @@ static void test_bits_per_weight(void **state)
 }
 
 /* Models in q4f16_1 as mlc-ai has them on Hugging Face, in MiB: parameters and the files of the tokenizer
- * (tokenizer.json with vocab.json and merges.txt, or with tokenizer.model) together, the larger ones rounded to a
- * hundredth of a GiB. */
+ * (tokenizer.json with vocab.json and merges.txt, or with tokenizer.model: estimates) together, the larger ones in
+ * hundredths of a GiB. */
 static void test_int4(void **state)
 {
     (void)state;
