@@ -21,7 +21,8 @@ static const struct option model_options[] = {
     {"model", "name", OPTION_TEXT, FIELD(model.name), RANGE(1, NAME_MAX_BYTES),
      .help = "name of the model in records; default: the profile's or the file's"},
     {"model", "quant", OPTION_CHOICE, SCOPE_SHAPE, FIELD(model.quant), .names = quant_names, .name_count = QUANTS,
-     .fallback = "q4_0", .list = true, .help = "quantisation of a profile's weights"},
+     .fallback = "q4_0", .list = true,
+     .help = "quantisation of a profile's weights; `model quants` lists them with their sizes"},
 #define SHAPE(name, member, least, most, default_text, text)                                                           \
     {                                                                                                                  \
         "model", name, OPTION_COUNT, SCOPE_SHAPE, FIELD(model.shape.member), RANGE(least, most),                       \

@@ -54,4 +54,36 @@ ok 'for people' sh -c '"$0" model quants llama-3.2-1b | grep -Eq "^q8_0 +8[.][0-
 bad 2 '^pocketload: unknown model "llama-3.2-1": did you mean' 'an unknown model' model quants llama-3.2-1
 bad 2 'PROFILE is missing' 'no model' model quants
 
+ok 'the many names of quant do not widen the table of keys' sh -c \
+    '"$0" help config | grep -Eq "^model +quant +iq1_s [|] [.]{3} [|] f32 +q4_0 "' "$POCKETLOAD"
+ok 'a machine gets them all' sh -c '"$0" help config --format csv | grep -q "^model,quant,iq1_s .*q4_k_m.* f32,"' \
+    "$POCKETLOAD"
+cat >"$scratch/quants.ini" <<END
+[experiment]
+name = quants
+[device]
+profile = oneplus-15r
+[model]
+profile = llama-3.2-1b
+quant = q2_k, int8
+[workload]
+prompt_tokens = 4
+output_tokens = 2
+[loader]
+mode = read
+END
+"$POCKETLOAD" run "$scratch/quants.ini" --db none --format json >"$scratch/runs.json"
+found=$(tr -d ' \n' <"$scratch/runs.json" |
+    grep -oE '"(quant|peak_weights_bytes)":[^,]*' | cut -d : -f 2 | paste -sd ' ' -)
+expected=
+for quant in q2_k int8; do
+    show llama-3.2-1b --quant "$quant"
+    expected="$expected${expected:+ }\"$quant\" $(of weights_bytes)"
+done
+is 'runs of two quantisations hold their weights' "$found" "$expected"
+bad 2 'quant.*unknown value "q4_k": did you mean q4_k_s\?$' 'a quantisation half said' \
+    run "$scratch/quants.ini" --db none --set model.quant=q4_k
+bad 2 'output_copy: expected tied = yes beside it$' 'a copy of what is not tied' \
+    run "$scratch/quants.ini" --db none --set model.tied=no --set model.output_copy=file
+
 finish
