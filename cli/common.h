@@ -43,6 +43,10 @@ void profile_dirs_find(struct profile_dirs *dirs);
  * those of the record; a text "", an integer -1 and a NAN that may be NULL are not shown to people. */
 bool show_record(enum format format, const struct column *columns, size_t count, const void *record, struct error *err);
 
+/* The same for people, with a third column, "source", whose texts are `sources`. */
+bool show_sourced_record(const struct column *columns, const char *const *sources, size_t count, const void *record,
+                         struct error *err);
+
 /* Several records of `size` bytes each, in any format. */
 bool show_records(enum format format, const struct column *columns, size_t column_count, const void *records,
                   size_t size, size_t count, struct error *err);

@@ -1,5 +1,6 @@
 /* What Belady's policy and the infinite cache would hit in the runs of a ranking: replays of their traces, without
  * time. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 
 /* In a ranking of more runs nobody reads bounds, and traces take time to make. */
 enum { BOUND_RUNS_MAX = 256 };
+/* In a larger one models are not built again only to tell their sizes. */
+enum { SIZES_MAX = 4096 };
 
 /* The runs that are ranked against others. */
 struct bound_runs {
@@ -145,12 +148,30 @@ bool results_bounds(struct run_results *results, unsigned jobs, struct ranking_b
     return good;
 }
 
+/* The size of the weights, where runs differ in their quantisation, or where its quality is known. */
+static bool fill_weights(struct run_results *results, struct ranking_bounds *bounds, struct error *err)
+{
+    const struct run_record *first = NULL;
+    bool wanted = false;
+    for (size_t i = 0; i < results->count; i++) {
+        if (!results->has_record[i])
+            continue;
+        first = first ? first : &results->records[i];
+        wanted =
+            wanted || strcmp(results->records[i].quant, first->quant) != 0 || !isnan(results->records[i].perplexity);
+    }
+    bool good = true;
+    for (size_t i = 0; good && wanted && results->count <= SIZES_MAX && i < results->count; i++)
+        good = !results->has_record[i] || results_weights(results, i, &bounds[i].weights_bytes, err);
+    return good;
+}
+
 bool results_print_ranking(struct run_results *results, unsigned jobs, bool color, struct error *err)
 {
     struct run_record *records = calloc(results->count + 1, sizeof *records);
     struct ranking_bounds *bounds = calloc(results->count + 1, sizeof *bounds);
     bool good = (records != NULL && bounds != NULL) || fail(err, STATUS_IO, "out of memory");
-    good = good && results_bounds(results, jobs, bounds, err);
+    good = good && results_bounds(results, jobs, bounds, err) && fill_weights(results, bounds, err);
     size_t count = 0;
     for (size_t i = 0; good && i < results->count; i++)
         if (results->has_record[i]) {

@@ -97,6 +97,15 @@ static bool find_model(struct run_results *results, size_t index, const struct m
     return results->has_model;
 }
 
+bool results_weights(struct run_results *results, size_t place, uint64_t *bytes, struct error *err)
+{
+    const struct model *model;
+    if (!find_model(results, results->indices[place], &model, err))
+        return false;
+    *bytes = model->weights_bytes;
+    return true;
+}
+
 /* result NULL: the run failed. */
 static bool keep(struct run_results *results, size_t place, const struct model *model, const struct run_result *result,
                  struct error *err)

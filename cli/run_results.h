@@ -47,6 +47,9 @@ bool results_add(struct run_results *results, size_t place, const struct run_res
 /* Makes the record of a run that its policy made fail, and stores it: asked for again, the run is run again. */
 bool results_add_failure(struct run_results *results, size_t place, const struct error *why, struct error *err);
 
+/* The bytes of the weights of a run's model. */
+bool results_weights(struct run_results *results, size_t place, uint64_t *bytes, struct error *err);
+
 /* True the first time that a text is told. */
 bool results_first_time(struct run_results *results, const char *text, size_t length);
 

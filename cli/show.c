@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "cli/common.h"
 
-enum { SHOWN_MAX = 96, CELL_BYTES = 96 };
+enum { SHOWN_MAX = 192, CELL_BYTES = 96 };
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -78,24 +78,39 @@ bool show_list(enum format format, const struct column *columns, size_t column_c
                                   : show_records(format, columns, column_count, records, size, count, err);
 }
 
-bool show_record(enum format format, const struct column *columns, size_t count, const void *record, struct error *err)
+/* sources NULL: none. */
+static bool show_fields(const struct column *columns, const char *const *sources, size_t count, const void *record,
+                        struct error *err)
 {
-    if (format != FORMAT_TABLE)
-        return show_records(format, columns, count, record, 0, 1, err);
-    must(count <= SHOWN_MAX);
-    static const char *const names[] = {"field", "value"};
+    static const char *const names[] = {"field", "value", "source"};
+    const size_t width = sources != NULL ? 3 : 2;
     char texts[SHOWN_MAX][CELL_BYTES];
-    const char *cells[2 * SHOWN_MAX];
+    const char *cells[3 * SHOWN_MAX];
     size_t rows = 0;
+    must(count <= SHOWN_MAX);
     for (size_t i = 0; i < count; i++) {
         const char *text = cell_text(&columns[i], record, texts[i]);
         if (text[0] == '\0')
             continue;
-        cells[2 * rows] = columns[i].name;
-        cells[2 * rows + 1] = text;
+        cells[width * rows] = columns[i].name;
+        cells[width * rows + 1] = text;
+        if (sources != NULL)
+            cells[width * rows + 2] = sources[i];
         rows++;
     }
-    return output_cells(stdout, FORMAT_TABLE, names, 2, cells, rows, err);
+    return output_cells(stdout, FORMAT_TABLE, names, width, cells, rows, err);
+}
+
+bool show_record(enum format format, const struct column *columns, size_t count, const void *record, struct error *err)
+{
+    return format == FORMAT_TABLE ? show_fields(columns, NULL, count, record, err)
+                                  : show_records(format, columns, count, record, 0, 1, err);
+}
+
+bool show_sourced_record(const struct column *columns, const char *const *sources, size_t count, const void *record,
+                         struct error *err)
+{
+    return show_fields(columns, sources, count, record, err);
 }
 
 bool show_records(enum format format, const struct column *columns, size_t column_count, const void *records,

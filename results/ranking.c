@@ -6,16 +6,13 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "results/estimate_words.h"
 #include "results/grid.h"
 #include "results/memory_words.h"
 #include "results/output.h"
 #include "results/ranking.h"
+#include "results/ranking_table.h"
 #include "results/summary.h"
-
-enum { BUDGET, POLICY, HIT_RATE, TTFT, PER_TOKEN, PER_SECOND, WAITING, READ, PEAK, VERDICT, COLUMNS };
-static const char *const headings[COLUMNS] = {"budget", "policy",  "hit rate",   "TTFT",        "per token",
-                                              "tok/s",  "waiting", "read/token", "peak memory", "verdict"};
-static const bool right[COLUMNS] = {true, false, true, true, true, true, true, true, true, false};
 
 struct entry {
     const struct run_record *record;
@@ -70,19 +67,6 @@ static int compare_entries(const void *a, const void *b)
     return order != 0 ? order : COMPARE(x->index, y->index);
 }
 
-static const char *share(double value, char out[UNITS_TEXT])
-{
-    if (isnan(value))
-        return "-";
-    snprintf(out, UNITS_TEXT, "%.1f %%", 100 * value);
-    return out;
-}
-
-static const char *time_or_dash(int64_t ns, char out[UNITS_TEXT])
-{
-    return ns < 0 ? "-" : format_time(ns, out);
-}
-
 /* group[0] is the best; `position` of this one; `length` of the group. */
 static void verdict(const struct entry *group, size_t length, size_t position, char *out, size_t size)
 {
@@ -117,29 +101,22 @@ static bool shares_its_name(const struct entry *group, size_t length, size_t pos
     return false;
 }
 
-static bool add_row(struct grid *grid, const struct entry *group, size_t length, size_t position)
+/* known NULL: nothing is known of the run but its record. */
+static bool add_row(struct ranking_table *table, const struct entry *group, size_t length, size_t position,
+                    const struct ranking_bounds *known)
 {
     const struct run_record *record = group[position].record;
-    const struct run_numbers *n = &record->numbers;
-    char text[UNITS_TEXT], speed[UNITS_TEXT] = "-", outcome[256];
-    char name[700];
+    char outcome[256], name[700];
     const bool key = shares_its_name(group, length, position);
     snprintf(name, sizeof name, "%.640s%s%.8s%s", record->policy, key ? " [" : "", key ? record->run_key : "",
              key ? "]" : "");
-    if (!isnan(record->tokens_per_s))
-        snprintf(speed, sizeof speed, record->tokens_per_s < 100 ? "%.2f" : "%.0f", record->tokens_per_s);
     verdict(group, length, position, outcome, sizeof outcome);
-    const bool whole = n->outcome == OUTCOME_COMPLETED; /* shares of a run that was cut off mean nothing */
-    const char *budget = position > 0 ? "" : record->budget_bytes == 0 ? "none" : NULL;
-    return grid_add(grid, budget ? budget : format_bytes(record->budget_bytes, text)) && grid_add(grid, name) &&
-           grid_add(grid, whole ? share(record->hit_rate, text) : "-") &&
-           grid_add(grid, time_or_dash(n->ttft_ns, text)) && grid_add(grid, time_or_dash(n->tpot_mean_ns, text)) &&
-           grid_add(grid, speed) &&
-           grid_add(grid, whole ? share(ratio((uint64_t)(n->load_ns + n->stall_ns), (uint64_t)n->virtual_time_ns), text)
-                                : "-") &&
-           grid_add(grid, n->tokens == 0 ? "-" : format_bytes(n->bytes_read / n->tokens, text)) &&
-           grid_add(grid, n->outcome == OUTCOME_FAILED ? "-" : format_bytes(n->peak_memory_bytes, text)) &&
-           grid_add(grid, outcome);
+    const struct ranking_row row = {.record = record,
+                                    .weights_bytes = known ? known->weights_bytes : 0,
+                                    .first = position == 0,
+                                    .name = name,
+                                    .verdict = outcome};
+    return ranking_table_add(table, &row);
 }
 
 static size_t group_length(const struct entry *entries, size_t count)
@@ -178,7 +155,7 @@ struct group {
     struct ranking_bounds bounds;
 };
 
-static void print_group(FILE *file, const struct grid *grid, const struct group *group, bool color)
+static void print_group(FILE *file, const struct ranking_table *table, const struct group *group, bool color)
 {
     const struct run_record *best = group->entries[0].record;
     const size_t rows = group->length + (group->bounds.known ? 2 : 0);
@@ -186,7 +163,7 @@ static void print_group(FILE *file, const struct grid *grid, const struct group 
         const bool run = i < group->length;
         const char *start = color && group->length > 1 && run ? paint(group->entries[i].record, best) : "";
         fputs(start, file);
-        grid_print_row(grid, file, group->row + i, right);
+        grid_print_row(&table->grid, file, group->row + i, table->right);
         fputs(start[0] != '\0' ? "\033[0m\n" : "\n", file);
     }
 }
@@ -210,8 +187,8 @@ static bool any_beyond(const struct group *groups, size_t count)
     return false;
 }
 
-static bool print_groups(FILE *file, const struct grid *grid, const struct group *groups, size_t count, bool color,
-                         double *rates)
+static bool print_groups(FILE *file, const struct ranking_table *table, const struct group *groups, size_t count,
+                         bool color, double *rates)
 {
     bool seeds = false, rivals = false, ok = true;
     for (size_t g = 0; g < count; g++) {
@@ -228,10 +205,10 @@ static bool print_groups(FILE *file, const struct grid *grid, const struct group
                 char text[BOUNDS_TEXT];
                 fprintf(file, "%s\n", bounds_trace_text(&groups[g].bounds.context, text));
             }
-            grid_print_row(grid, file, 0, right);
+            grid_print_row(&table->grid, file, 0, table->right);
             putc('\n', file);
         }
-        print_group(file, grid, &groups[g], color);
+        print_group(file, table, &groups[g], color);
         for (size_t i = 0; ok && i < groups[g].length; i++)
             ok = memory_print_words(file, groups[g].entries[i].record, groups[g].length > 1);
         print_words(file, &groups[g], rates);
@@ -252,24 +229,22 @@ static struct ranking_bounds bounds_of(const struct entry *entries, size_t lengt
     return (struct ranking_bounds){.known = false};
 }
 
-static bool fill_groups(struct grid *grid, const struct entry *entries, size_t count,
+static bool fill_groups(struct ranking_table *table, const struct entry *entries, size_t count,
                         const struct ranking_bounds *bounds, struct group *groups, size_t *group_count)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < COLUMNS; i++)
-        ok = grid_add(grid, headings[i]);
     for (size_t first = 0, length; ok && first < count; first += length) {
         length = group_length(entries + first, count - first);
         struct group *group = &groups[(*group_count)++];
         *group = (struct group){.entries = entries + first,
                                 .length = length,
-                                .row = grid->count / COLUMNS,
+                                .row = table->grid.count / table->grid.columns,
                                 .bounds = bounds_of(entries + first, length, bounds)};
         for (size_t i = 0; ok && i < length; i++)
-            ok = add_row(grid, entries + first, length, i);
-        ok = ok && (!group->bounds.known || ranking_add_bounds(grid, &group->bounds, HIT_RATE));
+            ok = add_row(table, entries + first, length, i, bounds ? &bounds[entries[first + i].index] : NULL);
+        ok = ok && (!group->bounds.known || ranking_add_bounds(&table->grid, &group->bounds, RANKING_HIT_RATE));
     }
-    return ok && grid_measure(grid);
+    return ok && grid_measure(&table->grid);
 }
 
 /* Runs that differ in the seed alone. */
@@ -291,16 +266,17 @@ static bool print_ranking(FILE *file, const struct run_record *records, const st
     struct entry *entries = calloc(count + 1, sizeof *entries);
     struct group *groups = calloc(count + 1, sizeof *groups);
     double *rates = calloc(count + 1, sizeof *rates);
-    struct grid grid = {.columns = COLUMNS};
+    struct ranking_table table = {.grid = {.columns = 0}};
     size_t group_count = 0;
     bool ok = entries && groups && rates;
     for (size_t i = 0; ok && i < count; i++)
         entries[i] = (struct entry){&records[i], i};
     if (ok && count > 0)
         qsort(entries, count, sizeof *entries, compare_entries);
-    ok = ok && fill_groups(&grid, entries, count, bounds, groups, &group_count);
-    ok = ok && print_groups(file, &grid, groups, group_count, color, rates);
-    grid_free(&grid);
+    ok = ok && ranking_table_start(&table, records, bounds, count);
+    ok = ok && fill_groups(&table, entries, count, bounds, groups, &group_count);
+    ok = ok && print_groups(file, &table, groups, group_count, color, rates);
+    grid_free(&table.grid);
     free(entries);
     free(groups);
     free(rates);
@@ -316,6 +292,8 @@ bool output_ranking_bounds(FILE *file, const struct run_record *records, const s
     } else if (!print_ranking(file, records, bounds, count, color)) {
         return fail(err, STATUS_IO, "out of memory for the ranking");
     }
+    if (!estimates_print(file, records, count))
+        return fail(err, STATUS_IO, "out of memory for the ranking");
     if (fflush(file) != 0 || ferror(file))
         return fail(err, STATUS_IO, "cannot write the ranking: %s", errno != 0 ? strerror(errno) : "write error");
     return true;

@@ -6,9 +6,11 @@
 #include "results/grid.h"
 #include "sim/record.h"
 
-/* What replays of a run's trace tell, without time, at the run's budget. */
+/* What is known of a run beside its record: how large its weights are (0: not to be shown), and what replays of its
+ * trace tell, without time, at its budget. */
 struct ranking_bounds {
-    bool known;
+    uint64_t weights_bytes;
+    bool known; /* of what follows */
     struct trace_context context;
     double belady, infinite; /* hit rates */
 };

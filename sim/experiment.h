@@ -37,10 +37,16 @@ struct run_config {
     struct policy_choice policy;
     const char *profile;                       /* a file, for parts of the policy that need one; else NULL */
     const struct app_list *apps;               /* other apps by name, as written; NULL: none */
+    const char *perplexity;                    /* of the model, by quantisation, as written; NULL: not known */
     const char *os_version;                    /* jetsam: NULL where none is given */
     bool entitled;                             /* jetsam */
+    bool limit_by_version;                     /* jetsam: its limit is from jetsam_by_os */
     const char *workload_label, *loader_label; /* e.g. "dense", "chunked": the record's columns */
 };
+
+/* Where a value of a profile comes from, as ` [measured]` behind it says. */
+enum mark { MARK_NONE, MARK_MEASURED, MARK_PUBLISHED, MARK_ESTIMATED, MARKS };
+extern const char *const mark_names[MARKS]; /* "", "measured", "published", "estimated" */
 
 struct experiment; /* opaque; owns everything that its run_configs point to */
 
@@ -111,6 +117,18 @@ bool profile_read_device(const char *name, const char *const *profile_dirs, stru
 /* label: the model's name. */
 bool profile_read_model(const char *name, const char *const *profile_dirs, struct shape *shape, char label[128],
                         struct error *err);
+
+/* What a profile says of a key's source: of a key that its file has not, the default's. */
+struct profile_mark {
+    char key[64];
+    bool given; /* it stands in the file */
+    enum mark mark;
+};
+
+/* The marks of all keys of the profile's section, in the order of the option table: *marks (malloc; free it) and
+ * *count. */
+bool profile_read_marks(const char *section, const char *name, const char *const *profile_dirs,
+                        struct profile_mark **marks, size_t *count, struct error *err);
 
 /* The names of all profiles of a section ("device" or "model"), sorted, each once: *names (malloc, one block; free it)
  * and *count. Folders that do not exist are passed over. */

@@ -188,6 +188,7 @@ static bool finish_jetsam(const struct selection *selection, struct run_config *
                  config->os_version, lowest);
         return fail_at(selection, "device", "os_version", err, text);
     }
+    config->limit_by_version = by_os->setting && config->os_version && !*lowest;
     if (config->entitled && entitled == 0)
         return fail_at(selection, "device", "entitled", err,
                        "the limit of an entitled app is not known; expected device.jetsam_limit_entitled too");

@@ -20,6 +20,7 @@ struct experiment {
     bool alone; /* it describes one profile and no run: every option matters */
     struct {
         size_t kind, mode, allocator, kill, zram, apps;
+        size_t flops_types;   /* the first of the rates by tensor type, in the order of tensor_types */
     } at;                     /* places in the option table of the keys that decide which others matter */
     struct setting *defaults; /* by option; option == NULL where there is none */
     struct setting *settings; /* of the config and --set: the axes of the grid, at most one for each option */
@@ -69,6 +70,20 @@ const struct chosen *chosen_of(const struct selection *selection, const char *se
 
 /* Somebody set the option of this combination: it is not the table's default. */
 bool is_given(const struct selection *selection, const char *section, const char *key);
+
+/* Where the value of an option comes from, by its place in the table: the mark of a profile's value; MARK_ESTIMATED for
+ * a default that is an estimate; MARK_NONE for what a config sets, and where nobody says. */
+enum mark mark_of(const struct selection *selection, size_t option);
+
+/* The rate that device.flops or device.memory gives a tensor type: NULL where the type has a key of its own that
+ * counts. */
+const struct chosen *common_rate(const struct selection *selection, const char *key, uint32_t type);
+
+/* The keys of a run whose values are estimates and matter to it, with blanks between: at most ESTIMATES_TEXT bytes, a
+ * longer list ends in " ...". In the arena. */
+enum { ESTIMATES_TEXT = 1024 };
+bool run_estimates(const struct selection *selection, const struct run_config *config, const struct model *model,
+                   struct arena *arena, const char **text, struct error *err);
 
 /* The profile of this combination, or NULL. */
 const struct profile *profile_of(const struct selection *selection, const char *section);

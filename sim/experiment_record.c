@@ -1,9 +1,18 @@
 /* From the config and the result of a run, or the reason why there is none, to its record. */
-#include <math.h>
 #include <string.h>
 
-#include "sim/experiment.h"
+#include "sim/experiment_parts.h"
+#include "sim/perplexity.h"
 #include "sim/record.h"
+
+static bool find_estimates(struct experiment *experiment, size_t index, const struct model *model, struct arena *arena,
+                           const char **text, struct error *err)
+{
+    struct selection selection;
+    struct run_config config;
+    return combination_read(experiment, experiment->combinations[index], &selection, &config, err) &&
+           run_estimates(&selection, &config, model, arena, text, err);
+}
 
 bool experiment_record(struct experiment *experiment, size_t index, const struct model *model,
                        const struct run_result *result, struct arena *arena, struct run_record *record,
@@ -13,6 +22,9 @@ bool experiment_record(struct experiment *experiment, size_t index, const struct
     if (key == NULL)
         return false;
     const struct run_config *config = experiment_run(experiment, index);
+    const char *estimates;
+    if (!find_estimates(experiment, index, model, arena, &estimates, err))
+        return false;
     *record = (struct run_record){
         .run_key = key,
         .experiment = experiment_name(experiment),
@@ -28,8 +40,8 @@ bool experiment_record(struct experiment *experiment, size_t index, const struct
         .admit = config->policy.admit_text,
         .note = result->numbers.note,
         .kills = result->numbers.kills,
-        .estimates = "",
-        .perplexity = (double)NAN,
+        .estimates = estimates,
+        .perplexity = perplexity_of(config->perplexity, model->quant),
         .budget_bytes = config->loader.budget_bytes,
         .seed = config->seed,
         .numbers = result->numbers,

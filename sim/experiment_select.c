@@ -30,6 +30,7 @@ void selection_start(struct experiment *experiment)
     experiment->at.kill = index_of(experiment, "device", "kill");
     experiment->at.zram = index_of(experiment, "device", "zram");
     experiment->at.apps = index_of(experiment, "device", "apps");
+    experiment->at.flops_types = index_of(experiment, "device", "flops_f32");
 }
 
 static bool given(const struct chosen *chosen)
@@ -152,17 +153,22 @@ void selection_make(const struct experiment *experiment, uint64_t combination, s
     mark_used(selection);
 }
 
-/* `flops` applies to each tensor type that has no rate of its own from the same level or a later one. */
-static void store_flops(const struct selection *selection, struct run_config *config)
+/* A common rate applies to each tensor type that has no rate of its own from the same level or a later one. */
+const struct chosen *common_rate(const struct selection *selection, const char *key, uint32_t type)
 {
-    const struct chosen *common = chosen_of(selection, "device", "flops");
-    if (!common->setting)
-        return;
-    const struct option *first = common->setting->option + 1;
-    for (uint32_t t = 0; t < tensor_type_count; t++) {
-        const struct chosen *own = &selection->chosen[(size_t)(first - selection->experiment->reader.options) + t];
-        if (!own->setting || own->setting->level < common->setting->level)
-            config->device.flops_rate[t] = common->setting->values[common->item].number;
+    must(strcmp(key, "flops") == 0);
+    const struct chosen *common = chosen_of(selection, "device", key);
+    const struct chosen *own = &selection->chosen[selection->experiment->at.flops_types + type];
+    const bool counts = common->setting && (!own->setting || own->setting->level < common->setting->level);
+    return counts ? common : NULL;
+}
+
+static void store_rates(const struct selection *selection, struct run_config *config)
+{
+    for (uint32_t type = 0; type < tensor_type_count; type++) {
+        const struct chosen *common = common_rate(selection, "flops", type);
+        if (common)
+            config->device.flops_rate[type] = common->setting->values[common->item].number;
     }
 }
 
@@ -175,7 +181,7 @@ void selection_store(const struct selection *selection, struct run_config *confi
         if (chosen->setting)
             option_store(chosen->setting->option, chosen->setting->values[chosen->item], config);
     }
-    store_flops(selection, config);
+    store_rates(selection, config);
     config->experiment = experiment->name;
     config->workload.seed = config->seed;
     config->model.has_shape = selection->has_shape;

@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "sim/apps.h"
+#include "sim/perplexity.h"
 
 enum { OWN_ADJ_MAX = 1000 };
 
@@ -163,6 +164,8 @@ static bool parse_text(const struct option *option, const char *text, struct are
         return parse_apps(text, arena, value, err);
     if (option->type == OPTION_FORMAT && !trace_format_parse(text, &format, err))
         return false;
+    if (option->type == OPTION_QUALITY && !perplexity_check(text, err))
+        return false;
     if (option->type == OPTION_PART && !parse_policy(option, text, arena, value, err))
         return false;
     value->text = arena_strdup(arena, text);
@@ -189,6 +192,7 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
     case OPTION_POLICY:
     case OPTION_PART:
     case OPTION_APPS:
+    case OPTION_QUALITY:
         return parse_text(option, text, arena, value, err);
     default:
         break;
@@ -214,8 +218,9 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
 
 bool option_is_text(const struct option *option)
 {
-    return option->width && (option->type == OPTION_TEXT || option->type == OPTION_PATH ||
-                             option->type == OPTION_FORMAT || option->type == OPTION_APPS);
+    return option->width &&
+           (option->type == OPTION_TEXT || option->type == OPTION_PATH || option->type == OPTION_FORMAT ||
+            option->type == OPTION_APPS || option->type == OPTION_QUALITY);
 }
 
 void option_store(const struct option *option, union option_value value, struct run_config *config)

@@ -26,6 +26,7 @@ const char *const option_type_texts[OPTION_TYPES] = {
     [OPTION_FORMAT] = "a trace format",
     [OPTION_POLICY] = "a policy: lru, pinned-lru, lru+hot(64MiB)+next",
     [OPTION_PART] = "a part of a policy: kinds(embedding,norm)",
+    [OPTION_QUALITY] = "numbers by quantisation: f16:6.23 q4_0:6.41",
     [OPTION_APPS] = "other apps: mail:900:200MiB sync:905:50MiB@2s+10MiB/s..400MiB",
 };
 
@@ -45,6 +46,7 @@ static bool flops_option(struct arena *arena, uint32_t type, struct option *out)
                            .width = sizeof(uint64_t),
                            RANGE(1, UINT64_C(1) << 60),
                            .list = true,
+                           .estimated = true,
                            .help = "speed of products with this type"};
     return true;
 }

@@ -30,6 +30,7 @@ enum option_type {
     OPTION_POLICY,  /* a composition */
     OPTION_PART,    /* one part of a composition */
     OPTION_APPS,    /* other apps: sim/apps.h */
+    OPTION_QUALITY, /* a number for each quantisation: sim/perplexity.h */
     OPTION_TYPES
 };
 
@@ -69,6 +70,8 @@ struct option {
     int64_t word_value;
     bool list;     /* may hold a comma list */
     bool required; /* must be set by profile or config */
+    /* The default is an estimate; of a key without a default, what stands in its place is. */
+    bool estimated;
     const char *help;
 };
 

@@ -269,3 +269,27 @@ bool profile_read_model(const char *name, const char *const *profile_dirs, struc
     arena_free(&alone.arena);
     return good;
 }
+
+bool profile_read_marks(const char *section, const char *name, const char *const *profile_dirs,
+                        struct profile_mark **marks, size_t *count, struct error *err)
+{
+    struct alone alone;
+    const struct settings_reader *reader = &alone.experiment.reader;
+    bool good = read_alone(&alone, section, name, profile_dirs, err);
+    *count = 0;
+    *marks = good ? calloc(reader->option_count, sizeof **marks) : NULL;
+    if (good && !*marks)
+        good = fail(err, STATUS_IO, "out of memory");
+    for (size_t i = 0; good && i < reader->option_count; i++) {
+        if (strcmp(reader->options[i].section, section) != 0)
+            continue;
+        struct profile_mark *mark = &(*marks)[(*count)++];
+        const struct setting *setting = alone.selection.chosen[i].setting;
+        must(strlen(reader->options[i].key) < sizeof mark->key);
+        strcpy(mark->key, reader->options[i].key);
+        mark->given = setting && setting->level == LEVEL_PROFILE;
+        mark->mark = mark_of(&alone.selection, i);
+    }
+    arena_free(&alone.arena);
+    return good;
+}

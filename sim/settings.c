@@ -161,6 +161,39 @@ bool text_check(const char *text, struct error *err)
     return true;
 }
 
+/* ---- Marks ---- */
+
+const char *const mark_names[MARKS] = {"", "measured", "published", "estimated"};
+
+/* ` [word]` at the end of a value says where the value comes from: kept and cut off in a profile, refused elsewhere. */
+static bool take_mark(struct setting *setting, char *text, struct error *err)
+{
+    const char *section = setting->option->section;
+    size_t length = strlen(text);
+    char *open = strrchr(text, '[');
+    if (setting->level == LEVEL_DEFAULT || !open || open == text || open[-1] != ' ' || text[length - 1] != ']' ||
+        (strcmp(section, "device") != 0 && strcmp(section, "model") != 0))
+        return true;
+    text[length - 1] = '\0';
+    enum mark mark = MARK_MEASURED;
+    while (mark < MARKS && strcmp(open + 1, mark_names[mark]) != 0)
+        mark++;
+    if (setting->level != LEVEL_PROFILE) {
+        text[length - 1] = ']';
+        return mark == MARKS || fail(err, STATUS_USAGE, "a mark, \"%s\": marks belong in profiles", open);
+    }
+    if (mark == MARKS) {
+        char near[128];
+        return text_check(text, err) && fail(err, STATUS_USAGE, "unknown mark \"[%.40s]\"%s", open + 1,
+                                             suggest_text(open + 1, mark_names + 1, MARKS - 1, near, sizeof near));
+    }
+    setting->mark = mark;
+    while (open > text && open[-1] == ' ')
+        open--;
+    *open = '\0';
+    return true;
+}
+
 /* Moves the gathered items into the arena. */
 static bool keep_items(const struct items *items, struct setting *setting, struct error *err)
 {
@@ -185,6 +218,8 @@ bool setting_read(const struct settings_reader *reader, const char *text, struct
     for (char *c = plain; good && *c; c++)
         if (*c == '\t')
             *c = ' ';
+    if (good && !take_mark(setting, plain, err))
+        good = false;
     /* A profile describes one thing: lists are for configs. */
     if (good && setting->option->list && setting->level != LEVEL_PROFILE)
         good = list_split(plain, add_item, &items, err);

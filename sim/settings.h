@@ -14,6 +14,7 @@ struct profile;
 struct setting {
     const struct option *option; /* NULL: never set */
     enum setting_level level;
+    enum mark mark;   /* at LEVEL_PROFILE: what stands behind the value */
     const char *file; /* NULL at LEVEL_SET and LEVEL_DEFAULT */
     unsigned line;
     uint32_t count; /* of items, at least 1 */
@@ -50,8 +51,8 @@ const char *setting_place(const struct setting *setting, char out[PLACE_TEXT]);
 const struct option *setting_find(const struct settings_reader *reader, const char *section, const char *key,
                                   struct error *err);
 
-/* Reads the value of setting->option (level, file and line are filled in): splits a list, parses items, loads profiles,
- * resolves paths. Errors with the place. */
+/* Reads the value of setting->option (level, file and line are filled in): takes a mark off a profile's value, splits a
+ * list, parses items, loads profiles, resolves paths. Errors with the place. */
 bool setting_read(const struct settings_reader *reader, const char *text, struct setting *setting, struct error *err);
 
 /* The file of a profile named by name or path: into path[PROFILE_PATH]. What contains '/' or ends in ".ini" is a path,
