@@ -111,14 +111,14 @@ static int list(int argc, char **argv)
 
 /* ---- Show ---- */
 
-enum { TYPE_NAME_BYTES = 64, SHOWN_FIELDS_MAX = DEVICE_FIELDS_MAX + TENSOR_TYPES_MAX + 5 };
+enum { TYPE_NAME_BYTES = 64, SHOWN_FIELDS_MAX = DEVICE_FIELDS_MAX + 2 * TENSOR_TYPES_MAX + 1 };
 
 /* The columns that are shown of one device, and where the value of each comes from. */
 struct shown {
     size_t count;
     struct column columns[SHOWN_FIELDS_MAX];
     const char *sources[SHOWN_FIELDS_MAX];
-    char names[TENSOR_TYPES_MAX][TYPE_NAME_BYTES];
+    char names[2][TENSOR_TYPES_MAX][TYPE_NAME_BYTES];
 };
 
 static void show_field(struct shown *shown, struct column column, const char *source)
@@ -128,19 +128,31 @@ static void show_field(struct shown *shown, struct column column, const char *so
     shown->sources[shown->count++] = source;
 }
 
-/* People see the types of common files, and those that the profile names; the many others have the general rate. */
+/* A rate of each type. People see the types of common files, and those that the profile names; the many others have the
+ * general rate. */
 static void show_types(struct shown *shown, const struct device_row *row, const struct device_marks *marks, bool all)
 {
     for (uint32_t i = 0; i < tensor_type_count; i++) {
-        char key[TYPE_NAME_BYTES];
+        char key[TYPE_NAME_BYTES], *name = shown->names[0][i];
         snprintf(key, sizeof key, "flops_%s", tensor_types[i].name);
         const struct profile_mark *mark = find_mark(marks, key);
         if (row->flops[i] == 0 || (!all && i >= TYPE_COMMON && !(mark != NULL && mark->given)))
             continue;
-        snprintf(shown->names[i], sizeof shown->names[i], "%s_flops_per_s", tensor_types[i].name);
-        const struct column column = {shown->names[i], COLUMN_INTEGER,
+        snprintf(name, TYPE_NAME_BYTES, "%s_flops_per_s", tensor_types[i].name);
+        const struct column column = {name, COLUMN_INTEGER,
                                       offsetof(struct device_row, flops) + i * sizeof row->flops[0], false,
                                       "operations a second on weights of this type"};
+        show_field(shown, column, source_of(marks, key));
+    }
+    for (uint32_t i = 0; i < tensor_type_count; i++) {
+        char key[TYPE_NAME_BYTES], *name = shown->names[1][i];
+        if (row->memory[i] == 0)
+            continue;
+        snprintf(key, sizeof key, "memory_%s", tensor_types[i].name);
+        snprintf(name, TYPE_NAME_BYTES, "%s_memory_bytes_per_s", tensor_types[i].name);
+        const struct column column = {name, COLUMN_INTEGER,
+                                      offsetof(struct device_row, memory) + i * sizeof row->memory[0], false,
+                                      "rate at which a pass reads weights of this type"};
         show_field(shown, column, source_of(marks, key));
     }
 }

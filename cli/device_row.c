@@ -144,4 +144,5 @@ void device_row_fill(const struct device *device, struct device_row *row)
     fill_pressure(&device->pressure, row);
     fill_pages(device, row);
     memcpy(row->flops, device->flops_rate, sizeof row->flops);
+    memcpy(row->memory, device->memory_rate, sizeof row->memory);
 }

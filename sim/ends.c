@@ -85,15 +85,21 @@ static bool work_cost(const struct trace *trace, const struct work *work, const 
         cost->a = (int64_t)((uint64_t)work->fixed_ns << COST_FRACTION_BITS);
         return true;
     }
+    uint64_t common_bytes = work->bytes; /* at most 2^63, with those of all terms */
     for (uint32_t i = 0; i < work->term_count; i++) {
         const struct work_term *term = &trace->terms[work->first_term + i];
         const char *type = tensor_types[term->type].name;
-        uint64_t rate = device->flops_rate[term->type];
+        uint64_t rate = device->flops_rate[term->type], memory = device->memory_rate[term->type];
         if (!add_cost(term->flops, rate, type, &cost->a, err) ||
             !add_cost(term->flops_per_context, rate, type, &cost->b, err))
             return false;
+        /* One quotient for all bytes of one rate: a type's own rate that is the common one changes nothing. */
+        if (memory == 0 || memory == device->memory_bps)
+            common_bytes += term->bytes;
+        else if (!add_cost(term->bytes, memory, "memory", &cost->m, err))
+            return false;
     }
-    if (!add_cost(work->bytes, device->memory_bps, "memory", &cost->m, err) ||
+    if (!add_cost(common_bytes, device->memory_bps, "memory", &cost->m, err) ||
         !add_cost(work->bytes_per_context, device->memory_bps, "memory", &cost->n, err))
         return false;
     if ((wide)cost->a + (wide)cost->b * context >= (wide)1 << 62 ||

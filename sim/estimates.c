@@ -32,15 +32,20 @@ static bool has_roofline(const struct workload_spec *workload)
            ((workload->prompt_tokens == 0 || workload->output_tokens > 1) && workload->compute_per_token_ns < 0);
 }
 
+static bool has_weights(const struct run_config *config, const struct model *model, uint32_t type)
+{
+    for (uint32_t i = 0; has_roofline(&config->workload) && i < model->matter_count; i++)
+        if (model->matters[i].type == type)
+            return true;
+    return false;
+}
+
 /* The run multiplies with operands of that type: weights, or the KV cache. */
 static bool has_type(const struct run_config *config, const struct model *model, uint32_t type)
 {
-    if (!has_roofline(&config->workload))
-        return false;
-    for (uint32_t i = 0; i < model->matter_count; i++)
-        if (model->matters[i].type == type)
-            return true;
-    return work_has_shape(model) && kv_tensor_type(config->workload.kv_type) == type;
+    if (has_weights(config, model, type))
+        return true;
+    return has_roofline(&config->workload) && work_has_shape(model) && kv_tensor_type(config->workload.kv_type) == type;
 }
 
 /* A type of the run takes the common rate. */
@@ -110,6 +115,10 @@ static bool is_estimate(const struct selection *selection, const struct run_conf
     }
     if (mark_of(selection, index) != MARK_ESTIMATED)
         return false;
+    if (index >= experiment->at.memory_types && index < experiment->at.memory_types + tensor_type_count) {
+        const uint32_t type = (uint32_t)(index - experiment->at.memory_types);
+        return has_weights(config, model, type) && !common_rate(selection, "memory", type);
+    }
     if (strcmp(option->section, "device") == 0)
         return device_key_matters(selection, config, model, option);
     if (is(option, "model", "perplexity"))

@@ -158,6 +158,8 @@ static bool put_option(struct experiment *experiment, json_t *object, const stru
 {
     union option_value value = option_load(option, config);
     json_t *json;
+    if (option->type == OPTION_RATE && value.number == 0) /* a type's own: the common rate stands for it */
+        return true;
     if (!option_is_text(option))
         json = number_value(option, value.number);
     else if (!value.text)

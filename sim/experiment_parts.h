@@ -4,7 +4,7 @@
 
 #include "sim/settings.h"
 
-enum { OPTIONS_MAX = 224, RUNS_MAX = 1000000 };
+enum { OPTIONS_MAX = 384, RUNS_MAX = 1000000 };
 
 /* A file that a run depends on, by its content. */
 struct file_hash {
@@ -20,9 +20,9 @@ struct experiment {
     bool alone; /* it describes one profile and no run: every option matters */
     struct {
         size_t kind, mode, allocator, kill, zram, apps;
-        size_t flops_types;   /* the first of the rates by tensor type, in the order of tensor_types */
-    } at;                     /* places in the option table of the keys that decide which others matter */
-    struct setting *defaults; /* by option; option == NULL where there is none */
+        size_t flops_types, memory_types; /* the first of the rates by tensor type, in the order of tensor_types */
+    } at;                                 /* places in the option table of the keys that decide which others matter */
+    struct setting *defaults;             /* by option; option == NULL where there is none */
     struct setting *settings; /* of the config and --set: the axes of the grid, at most one for each option */
     size_t setting_count;
     uint64_t *combinations; /* by run: the mixed-radix number of its items, the last setting lowest */

@@ -31,6 +31,7 @@ void selection_start(struct experiment *experiment)
     experiment->at.zram = index_of(experiment, "device", "zram");
     experiment->at.apps = index_of(experiment, "device", "apps");
     experiment->at.flops_types = index_of(experiment, "device", "flops_f32");
+    experiment->at.memory_types = index_of(experiment, "device", "memory_f32");
 }
 
 static bool given(const struct chosen *chosen)
@@ -156,9 +157,9 @@ void selection_make(const struct experiment *experiment, uint64_t combination, s
 /* A common rate applies to each tensor type that has no rate of its own from the same level or a later one. */
 const struct chosen *common_rate(const struct selection *selection, const char *key, uint32_t type)
 {
-    must(strcmp(key, "flops") == 0);
-    const struct chosen *common = chosen_of(selection, "device", key);
-    const struct chosen *own = &selection->chosen[selection->experiment->at.flops_types + type];
+    const bool flops = strcmp(key, "flops") == 0;
+    const size_t first = flops ? selection->experiment->at.flops_types : selection->experiment->at.memory_types;
+    const struct chosen *common = chosen_of(selection, "device", key), *own = &selection->chosen[first + type];
     const bool counts = common->setting && (!own->setting || own->setting->level < common->setting->level);
     return counts ? common : NULL;
 }
@@ -169,6 +170,8 @@ static void store_rates(const struct selection *selection, struct run_config *co
         const struct chosen *common = common_rate(selection, "flops", type);
         if (common)
             config->device.flops_rate[type] = common->setting->values[common->item].number;
+        if (common_rate(selection, "memory", type))
+            config->device.memory_rate[type] = 0;
     }
 }
 

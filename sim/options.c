@@ -30,24 +30,42 @@ const char *const option_type_texts[OPTION_TYPES] = {
     [OPTION_APPS] = "other apps: mail:900:200MiB sync:905:50MiB@2s+10MiB/s..400MiB",
 };
 
-/* The rate of one tensor type, below the common one. */
-static bool flops_option(struct arena *arena, uint32_t type, struct option *out)
+/* ---- Rates of tensor types ---- */
+
+/* A family of keys, one for each type, behind the keys of [device]. */
+struct type_rates {
+    const char *prefix;
+    enum option_type type;
+    size_t offset; /* of the first type's in struct run_config */
+    uint64_t max;
+    bool estimated; /* where another rate stands in for a type's */
+    const char *help;
+};
+static const struct type_rates type_rates[] = {
+    {"flops", OPTION_FLOPS, offsetof(struct run_config, device.flops_rate), UINT64_C(1) << 60, true,
+     "speed of products with this type"},
+    {"memory", OPTION_RATE, offsetof(struct run_config, device.memory_rate), RATE_MAX, false,
+     "rate at which a pass reads weights of this type; default: memory"},
+};
+enum { TYPE_RATES = sizeof type_rates / sizeof *type_rates };
+
+static bool rate_option(struct arena *arena, const struct type_rates *rates, uint32_t type, struct option *out)
 {
     char key[64];
-    int length = snprintf(key, sizeof key, "flops_%s", tensor_types[type].name);
+    int length = snprintf(key, sizeof key, "%s_%s", rates->prefix, tensor_types[type].name);
     must(length > 0 && (size_t)length < sizeof key);
     char *copy = arena_strdup(arena, key);
     if (!copy)
         return false;
     *out = (struct option){"device",
                            copy,
-                           OPTION_FLOPS,
-                           .offset = offsetof(struct run_config, device.flops_rate) + type * sizeof(uint64_t),
+                           rates->type,
+                           .offset = rates->offset + type * sizeof(uint64_t),
                            .width = sizeof(uint64_t),
-                           RANGE(1, UINT64_C(1) << 60),
+                           RANGE(1, rates->max),
                            .list = true,
-                           .estimated = true,
-                           .help = "speed of products with this type"};
+                           .estimated = rates->estimated,
+                           .help = rates->help};
     return true;
 }
 
@@ -56,7 +74,7 @@ const struct option *options_all(struct arena *arena, size_t *count)
     const struct option_section *const sections[] = {&experiment_section, &device_section, &model_section,
                                                      &workload_section,   &loader_section, &policy_section};
     must(tensor_type_count <= TENSOR_TYPES_MAX);
-    size_t total = tensor_type_count;
+    size_t total = (size_t)TYPE_RATES * tensor_type_count;
     for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
         total += sections[s]->count;
     struct option *all = arena_alloc(arena, total, sizeof *all);
@@ -68,8 +86,8 @@ const struct option *options_all(struct arena *arena, size_t *count)
         n += sections[s]->count;
         if (sections[s] != &device_section)
             continue;
-        for (uint32_t t = 0; t < tensor_type_count; t++)
-            if (!flops_option(arena, t, &all[n++]))
+        for (uint32_t i = 0; i < TYPE_RATES * tensor_type_count; i++)
+            if (!rate_option(arena, &type_rates[i / tensor_type_count], i % tensor_type_count, &all[n++]))
                 return NULL;
     }
     must(n == total);

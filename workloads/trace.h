@@ -21,15 +21,18 @@ enum phase { PHASE_LOAD, PHASE_PREFILL, PHASE_DECODE, PHASE_IDLE, PHASES };
 extern const char *const phase_names[PHASES]; /* "load", "prefill", "decode", "idle" */
 
 struct work_term {
-    uint32_t type; /* enum tensor_type: which rate applies */
+    uint32_t type; /* enum tensor_type: which rates apply */
     uint64_t flops, flops_per_context;
+    uint64_t bytes; /* weights of that type that the step reads */
 };
 
 /* What a step computes. With c = min(tokens in the context when the token starts, context_max):
- * flops of a type = flops + c * flops_per_context; bytes = bytes + c * bytes_per_context. */
+ * flops of a type = flops + c * flops_per_context; bytes of a type as they stand there; all other bytes =
+ * bytes + c * bytes_per_context. */
 struct work {
     int64_t fixed_ns; /* >= 0: a measured time, used as it is; -1: roofline of the terms below */
-    uint64_t bytes, bytes_per_context;
+    uint64_t bytes;   /* that are of no type: norms, scales, padding, blocks of which no more than the size is known */
+    uint64_t bytes_per_context; /* of the KV cache */
     uint32_t first_term, term_count;
     uint32_t context_max; /* of a windowed layer: its window less the token itself; UINT32_MAX: no limit */
 };

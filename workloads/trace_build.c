@@ -202,7 +202,7 @@ static uint64_t work_hash(const struct work *work, const struct work_term *terms
     uint64_t hash = mix(mix(mix(work->term_count, (uint64_t)work->fixed_ns), work->bytes), work->bytes_per_context);
     hash = mix(hash, work->context_max);
     for (uint32_t i = 0; i < work->term_count; i++)
-        hash = mix(mix(mix(hash, terms[i].type), terms[i].flops), terms[i].flops_per_context);
+        hash = mix(mix(mix(mix(hash, terms[i].type), terms[i].flops), terms[i].flops_per_context), terms[i].bytes);
     return hash;
 }
 
@@ -214,7 +214,7 @@ static bool works_equal(const struct work *a, const struct work_term *a_terms, c
         return false;
     for (uint32_t i = 0; i < a->term_count; i++)
         if (a_terms[i].type != b_terms[i].type || a_terms[i].flops != b_terms[i].flops ||
-            a_terms[i].flops_per_context != b_terms[i].flops_per_context)
+            a_terms[i].flops_per_context != b_terms[i].flops_per_context || a_terms[i].bytes != b_terms[i].bytes)
             return false;
     return true;
 }

@@ -5,7 +5,8 @@
  * positions the attention of a layer takes 2 * n * heads * head_size for the scores and as much for the weighted sum
  * of values: 4 * n * heads * head_size. Its operands are f16 (the type of the KV cache).
  *
- * Bytes: each weight of a step is read once a pass; in decode the keys and values of the context too:
+ * Bytes: each weight of a step is read once a pass, as what its type takes; what a block has beside its matrices, the
+ * scales of rows and padding are of no type; in decode the keys and values of the context too:
  * 2 * kv_heads * head_size * 2 bytes a position (f16). In prefill these stay small beside the weights and are left out;
  * so are norms, activation functions and the softmax everywhere. */
 #include "workloads/work.h"
@@ -28,7 +29,8 @@ static bool too_large(struct error *err)
     return fail(err, STATUS_INPUT, "a step of more than 2^63 operations or bytes");
 }
 
-static bool add_flops(struct work_sum *sum, uint32_t type, uint64_t flops, uint64_t per_context, struct error *err)
+/* The sum's term of a type. */
+static struct work_term *term_of(struct work_sum *sum, uint32_t type)
 {
     uint32_t i = 0;
     while (i < sum->term_count && sum->terms[i].type != type)
@@ -37,7 +39,12 @@ static bool add_flops(struct work_sum *sum, uint32_t type, uint64_t flops, uint6
         must(i < TENSOR_TYPES_MAX);
         sum->terms[sum->term_count++] = (struct work_term){.type = type};
     }
-    struct work_term *term = &sum->terms[i];
+    return &sum->terms[i];
+}
+
+static bool add_flops(struct work_sum *sum, uint32_t type, uint64_t flops, uint64_t per_context, struct error *err)
+{
+    struct work_term *term = term_of(sum, type);
     if (!add(term->flops, flops, &term->flops) ||
         !add(term->flops_per_context, per_context, &term->flops_per_context) || term->flops > INT64_MAX ||
         term->flops_per_context > INT64_MAX)
@@ -45,16 +52,38 @@ static bool add_flops(struct work_sum *sum, uint32_t type, uint64_t flops, uint6
     return true;
 }
 
-static bool add_bytes(struct work_sum *sum, uint64_t bytes, struct error *err)
+/* All bytes of a step together stay below 2^63. */
+static bool add_bytes(struct work_sum *sum, uint64_t *part, uint64_t bytes, struct error *err)
 {
-    return (add(sum->bytes, bytes, &sum->bytes) && sum->bytes <= INT64_MAX) || too_large(err);
+    if (!add(sum->all_bytes, bytes, &sum->all_bytes) || sum->all_bytes > INT64_MAX)
+        return too_large(err);
+    *part += bytes;
+    return true;
+}
+
+/* A read of a whole block: of each matrix by its type, and the rest. */
+static bool add_read(struct work_sum *sum, const struct model *model, const struct block *block, struct error *err)
+{
+    uint64_t rest = block->bytes;
+    for (uint32_t i = block->first_matter; i < block->first_matter + block->matter_count; i++) {
+        const struct matter *matter = &model->matters[i];
+        const struct tensor_type_info *type = &tensor_types[matter->type];
+        uint64_t bytes;
+        if (!multiply(matter->elements / type->block_elements, type->block_bytes, &bytes))
+            return too_large(err);
+        bytes = bytes < rest ? bytes : rest; /* a block cut short in a damaged file */
+        rest -= bytes;
+        if (!add_bytes(sum, &term_of(sum, matter->type)->bytes, bytes, err))
+            return false;
+    }
+    return add_bytes(sum, &sum->bytes, rest, err);
 }
 
 bool work_add_block(struct work_sum *sum, const struct model *model, block_id b, uint64_t tokens, bool again,
                     struct error *err)
 {
     const struct block *block = &model->blocks[b];
-    if (!again && !add_bytes(sum, block->bytes, err))
+    if (!again && !add_read(sum, model, block, err))
         return false;
     for (uint32_t i = block->first_matter; i < block->first_matter + block->matter_count; i++) {
         uint64_t flops;
@@ -72,7 +101,10 @@ bool work_add_rows(struct work_sum *sum, const struct model *model, block_id b, 
     uint64_t bytes = block->bytes;
     if (model->shape.vocab != 0 && !multiply(block->bytes / model->shape.vocab, tokens, &bytes))
         return too_large(err);
-    return add_bytes(sum, bytes, err);
+    /* The type of an embedding that is the output head too is known, as that multiplies. */
+    const bool typed = block->matter_count == 1;
+    return add_bytes(sum, typed ? &term_of(sum, model->matters[block->first_matter].type)->bytes : &sum->bytes, bytes,
+                     err);
 }
 
 /* 4 * heads * head_size, each below 2^32. With latent attention a head compares and sums up what the cache keeps, at
@@ -191,7 +223,7 @@ static bool sum_uses(struct work_sum *sum, const struct trace *trace, uint32_t s
                      const struct model *model, struct error *err)
 {
     const uint32_t begin = trace_step_begin(trace, step);
-    sum->bytes = sum->bytes_per_context = 0;
+    sum->bytes = sum->all_bytes = sum->bytes_per_context = 0;
     sum->window = sum->term_count = 0;
     for (uint32_t u = begin; u < end; u++) {
         const block_id b = trace->uses[u] & USE_BLOCK;

@@ -8,7 +8,8 @@
 /* The work of one step while its blocks are added. An empty sum is all zeros. */
 struct work_sum {
     uint64_t bytes, bytes_per_context;
-    uint32_t window; /* positions that its attention sees at most; 0: all */
+    uint64_t all_bytes; /* bytes, and those of all terms */
+    uint32_t window;    /* positions that its attention sees at most; 0: all */
     uint32_t term_count;
     struct work_term terms[TENSOR_TYPES_MAX];
 };

@@ -113,14 +113,19 @@ static int64_t compute_ns(const struct naive_twin *twin, uint32_t step, uint64_t
         return work->fixed_ns;
     if (context > work->context_max)
         context = work->context_max;
-    wide tick = (wide)1000000000 << 20, flops = 0;
+    wide tick = (wide)1000000000 << 20, flops = 0, memory = 0;
+    uint64_t rest = work->bytes;
     for (uint32_t i = 0; i < work->term_count; i++) {
         const struct work_term *term = &trace->terms[work->first_term + i];
         flops += tick * term->flops / device->flops_rate[term->type];
         flops += context * (tick * term->flops_per_context / device->flops_rate[term->type]);
+        uint64_t rate = device->memory_rate[term->type] > 0 ? device->memory_rate[term->type] : device->memory_bps;
+        if (rate == device->memory_bps)
+            rest += term->bytes;
+        else
+            memory += tick * term->bytes / rate;
     }
-    wide memory =
-        tick * work->bytes / device->memory_bps + context * (tick * work->bytes_per_context / device->memory_bps);
+    memory += tick * rest / device->memory_bps + context * (tick * work->bytes_per_context / device->memory_bps);
     return (int64_t)((flops > memory ? flops : memory) >> 20);
 }
 

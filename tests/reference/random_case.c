@@ -63,6 +63,7 @@ static void add_works(struct random_case *c, struct trace_builder *builder, stru
             terms[t].type = (uint32_t)rng_below(rng, TYPE_COMMON);
             terms[t].flops = rng_below(rng, 2000000);
             terms[t].flops_per_context = rng_below(rng, 20000);
+            terms[t].bytes = chance(rng, 60) ? rng_below(rng, 1000000) : 0;
         }
         int64_t fixed = chance(rng, 50) ? (int64_t)rng_below(rng, chance(rng, 20) ? 5 : 3000000) : -1;
         struct work work = {.fixed_ns = fixed, .context_max = UINT32_MAX};
@@ -135,8 +136,12 @@ static void make_device(struct random_case *c, struct rng *rng)
     device->other_apps_bytes = rng_below(rng, 1 << 20);
     device->runtime_bytes = rng_below(rng, 1 << 18);
     device->memory_bps = between(rng, 100000000, 4000000000);
-    for (uint32_t t = 0; t < TENSOR_TYPES_MAX; t++)
+    for (uint32_t t = 0; t < TENSOR_TYPES_MAX; t++) {
         device->flops_rate[t] = between(rng, 500000000, 9000000000);
+        device->memory_rate[t] = chance(rng, 40)   ? 0
+                                 : chance(rng, 30) ? device->memory_bps
+                                                   : between(rng, 50000000, 4000000000);
+    }
     struct flash_spec *flash = &device->flash;
     flash->setup_ns = chance(rng, 20) ? 0 : (int64_t)rng_below(rng, 400000);
     flash->stream_bps = between(rng, 50000000, 1000000000);

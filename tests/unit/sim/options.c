@@ -94,6 +94,11 @@ static void every_tensor_type_has_a_rate(void **state)
         assert_non_null(option);
         option_store(option, (union option_value){.number = t + 1000}, &config);
         assert_int_equal(config.device.flops_rate[t], t + 1000);
+        snprintf(key, sizeof key, "memory_%s", tensor_types[t].name);
+        option = option_find(options, option_count, "device", key);
+        assert_non_null(option);
+        option_store(option, (union option_value){.number = t + 2000}, &config);
+        assert_int_equal(config.device.memory_rate[t], t + 2000);
     }
 }
 

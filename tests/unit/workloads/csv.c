@@ -36,7 +36,7 @@ static void test_csv(void **state)
     assert_int_equal(work_of(&r.trace, 0)->fixed_ns, 7);
     assert_int_equal(work_of(&r.trace, 1)->fixed_ns, 9);
     assert_int_equal(work_of(&r.trace, 2)->fixed_ns, -1); /* no time of its own: the roofline */
-    assert_int_equal(work_of(&r.trace, 2)->bytes, 50);
+    assert_int_equal(bytes_of(&r.trace, work_of(&r.trace, 2)), 50);
     assert_int_equal(work_of(&r.trace, 3)->fixed_ns, 0);
     drop(&r);
 
@@ -177,7 +177,8 @@ static void test_csv_that_was_written(void **state)
     assert_int_equal(second.trace.segments[0].phase, PHASE_PREFILL);
     for (uint32_t s = 0; s < 3; s++) {
         assert_int_equal(work_of(&first.trace, s)->fixed_ns, work_of(&second.trace, s)->fixed_ns);
-        assert_int_equal(work_of(&first.trace, s)->bytes, work_of(&second.trace, s)->bytes);
+        assert_int_equal(bytes_of(&first.trace, work_of(&first.trace, s)),
+                         bytes_of(&second.trace, work_of(&second.trace, s)));
     }
     assert_int_equal(second.own.blocks[1].layer, 4);
     assert_int_equal(second.own.blocks[1].kind, BLOCK_EXPERT);

@@ -56,8 +56,8 @@ static void test_a_list_is_walked_block_by_block(void **state)
     assert_int_equal(trace.token_count, 4);
     assert_int_equal(trace.access_count, 16);
     assert_int_equal(trace.cycle_bytes, 22);
-    assert_int_equal(work_of(&trace, 1)->bytes, 7);
-    assert_int_equal(work_of(&trace, 5)->bytes, 7);
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 1)), 7);
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 5)), 7);
     assert_int_equal(work_of(&trace, 1)->term_count, 0);
     assert_int_equal(trace.work_count, 3); /* 5, 7 and 3 bytes */
     trace_free(&trace);
@@ -81,21 +81,21 @@ static void test_work_of_a_transformer(void **state)
     const uint64_t norms = 2 * 64 * 4; /* bytes of two f32 vectors */
     const struct work *layer = work_of(&trace, 6);
     assert_int_equal(layer->fixed_ns, -1);
-    assert_int_equal(layer->bytes, 2 * weights + norms);
+    assert_int_equal(bytes_of(&trace, layer), 2 * weights + norms);
     assert_int_equal(layer->bytes_per_context, 2 * 2 * 16 * 2);
     assert_int_equal(flops_of(&trace, layer, TYPE_F16, false), 2 * weights + 4 * 4 * 16);
     assert_int_equal(flops_of(&trace, layer, TYPE_F16, true), 4 * 4 * 16);
     const struct work *prefill = work_of(&trace, 1);
-    assert_int_equal(prefill->bytes, 2 * weights + norms);
+    assert_int_equal(bytes_of(&trace, prefill), 2 * weights + norms);
     assert_int_equal(prefill->bytes_per_context, 0);
     assert_int_equal(flops_of(&trace, prefill, TYPE_F16, false), 2 * weights * prompt + 4 * 4 * 16 * (6 * 7 / 2));
     assert_int_equal(flops_of(&trace, prefill, TYPE_F16, true), 0);
 
-    assert_int_equal(work_of(&trace, 5)->bytes, 64 * 2); /* a row a token */
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 5)), 64 * 2); /* a row a token */
     assert_int_equal(work_of(&trace, 5)->term_count, 0);
-    assert_int_equal(work_of(&trace, 0)->bytes, 64 * 2 * prompt);
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 0)), 64 * 2 * prompt);
     /* The head computes for one token, in the prompt too. */
-    assert_int_equal(work_of(&trace, 9)->bytes, 64 * 100 * 2 + 64 * 4);
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 9)), 64 * 100 * 2 + 64 * 4);
     assert_int_equal(flops_of(&trace, work_of(&trace, 9), TYPE_F16, false), 2 * 64 * 100);
     assert_ptr_equal(work_of(&trace, 4), work_of(&trace, 9));
 
@@ -123,9 +123,12 @@ static void test_a_tied_model_ends_with_its_embedding(void **state)
     const struct workload_spec spec = dense(2, 2);
     compile(&spec, &model, &trace);
     steps_are(&trace, "0 1 2 3 4,0 0 1 2 3 4,0");
-    assert_int_equal(work_of(&trace, 5)->bytes, 64 * 2);
-    assert_int_equal(work_of(&trace, 5)->term_count, 0);
-    assert_int_equal(work_of(&trace, 9)->bytes, 64 * 100 * 2 + 64 * 4);
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 5)), 64 * 2);
+    assert_int_equal(bytes_of_type(&trace, work_of(&trace, 5), TYPE_F16), 64 * 2);
+    assert_int_equal(flops_of(&trace, work_of(&trace, 5), TYPE_F16, false), 0);
+    assert_int_equal(bytes_of_type(&trace, work_of(&trace, 9), TYPE_F16), 64 * 100 * 2);
+    assert_int_equal(work_of(&trace, 9)->bytes, 64 * 4); /* the last norm */
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 9)), 64 * 100 * 2 + 64 * 4);
     assert_int_equal(flops_of(&trace, work_of(&trace, 9), TYPE_F16, false), 2 * 64 * 100);
     assert_int_equal(trace.access_count, 12);
     trace_free(&trace);
@@ -167,7 +170,7 @@ static void test_measured_times(void **state)
     spec.compute_per_token_ns = 100;
     compile(&spec, &model, &trace);
     assert_int_equal(work_of(&trace, 0)->fixed_ns, -1); /* the prompt by the roofline */
-    assert_int_equal(work_of(&trace, 0)->bytes, 1024);
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 0)), 1024);
     assert_int_equal(sum_fixed(&trace, &trace.segments[1]), 100);
     assert_int_equal(work_of(&trace, 7)->fixed_ns, 14);
     assert_int_equal(work_of(&trace, 13)->fixed_ns, 15);

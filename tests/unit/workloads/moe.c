@@ -142,14 +142,17 @@ static void test_work_of_experts(void **state)
     const struct workload_spec spec = moe(3, 2);
     compile(&spec, &model, &trace);
     const struct work *decode = work_of(&trace, 6), *prefill = work_of(&trace, 1);
-    assert_int_equal(decode->bytes, shared_bytes + 2 * 2 * expert);
+    assert_int_equal(bytes_of_type(&trace, decode, TYPE_F16), 2 * shared + 2 * 2 * expert);
+    assert_int_equal(bytes_of_type(&trace, decode, TYPE_F32), 4 * router);
+    assert_int_equal(bytes_of(&trace, decode), shared_bytes + 2 * 2 * expert);
     assert_int_equal(flops_of(&trace, decode, TYPE_F16, false), 2 * shared + 2 * 2 * expert + attention);
     assert_int_equal(flops_of(&trace, decode, TYPE_F32, false), 2 * router);
     uint32_t distinct = 0;
     for (uint32_t u = trace_step_begin(&trace, 1) + 1; u < trace_step_begin(&trace, 2); u++)
         distinct += !(trace.uses[u] & USE_AGAIN);
     assert_true(distinct >= 2 && distinct <= 4);
-    assert_int_equal(prefill->bytes, shared_bytes + distinct * 2 * expert); /* once for each that some token chose */
+    assert_int_equal(bytes_of(&trace, prefill),
+                     shared_bytes + distinct * 2 * expert); /* once for each that some token chose */
     assert_int_equal(flops_of(&trace, prefill, TYPE_F16, false), 3 * 2 * shared + 3 * 2 * 2 * expert + 6 * attention);
     assert_int_equal(trace.segments[1].activation_bytes, 4 * (2 * 64 + 2 * 2 * 32) + 4 * 100);
     const uint64_t cache = trace.kv_bytes_per_token;

@@ -75,8 +75,8 @@ static void test_ids_of_a_model(void **state)
     assert_true(with_model(&r, &spec, &model, "2\n0\n2\n"));
     steps_are(&r.trace, "2? 0 2?");
     assert_false(r.has_own);
-    assert_int_equal(work_of(&r.trace, 0)->bytes, 20);
-    assert_int_equal(work_of(&r.trace, 1)->bytes, 10);
+    assert_int_equal(bytes_of(&r.trace, work_of(&r.trace, 0)), 20);
+    assert_int_equal(bytes_of(&r.trace, work_of(&r.trace, 1)), 10);
     assert_int_equal(r.trace.work_count, 2);
     drop(&r);
     spec.foresee = FORESEE_ALL;
@@ -147,9 +147,9 @@ static void test_an_embedding_alone_is_a_look_up(void **state)
     shape.tied = true;
     make_shape(&model, &shape);
     assert_true(with_model(&r, &spec, &model, "step,block\n0,token_embd\n1,output_norm\n1,token_embd\n"));
-    assert_int_equal(work_of(&r.trace, 0)->bytes, 64 * 2);
-    assert_int_equal(work_of(&r.trace, 0)->term_count, 0);
-    assert_int_equal(work_of(&r.trace, 1)->bytes, 100 * 64 * 2 + 64 * 4);
+    assert_int_equal(bytes_of(&r.trace, work_of(&r.trace, 0)), 64 * 2);
+    assert_int_equal(flops_of(&r.trace, work_of(&r.trace, 0), TYPE_F16, false), 0);
+    assert_int_equal(bytes_of(&r.trace, work_of(&r.trace, 1)), 100 * 64 * 2 + 64 * 4);
     assert_int_equal(flops_of(&r.trace, work_of(&r.trace, 1), TYPE_F16, false), 2 * 100 * 64);
     drop(&r);
     model_free(&model);
@@ -169,7 +169,7 @@ static void test_sequence(void **state)
     steps_are(&trace, "0 1 2 0");
     assert_false(trace.counts_tokens);
     assert_int_equal(trace.token_count, 1);
-    assert_int_equal(work_of(&trace, 2)->bytes, 30);
+    assert_int_equal(bytes_of(&trace, work_of(&trace, 2)), 30);
     trace_free(&trace);
     spec.sequence = "embed layer3";
     assert_false(workload_compile(&spec, &model, &trace, &own, &has_own, &err));

@@ -89,8 +89,8 @@ static void test_grouping(void **state)
     assert_int_equal(r.own.blocks[5].layer, 1);
     assert_int_equal(r.own.blocks[5].expert, 2);
     assert_string_equal(model_block_name(&r.own, 5), "expert1.2");
-    assert_int_equal(work_of(&r.trace, 0)->bytes, 300);
-    assert_int_equal(work_of(&r.trace, 3)->bytes, 400);
+    assert_int_equal(bytes_of(&r.trace, work_of(&r.trace, 0)), 300);
+    assert_int_equal(bytes_of(&r.trace, work_of(&r.trace, 3)), 400);
     drop(&r);
 }
 
@@ -122,7 +122,7 @@ static void test_blocks_of_a_model(void **state)
     steps_are(&r.trace, "4?,3?,3=?,2? 6?,6=? 4? 7?,8? 2? 7?");
     assert_false(r.has_own);
     const uint64_t expert = 3 * 64 * 32;
-    assert_int_equal(work_of(&r.trace, 0)->bytes, 3 * 2 * expert);
+    assert_int_equal(bytes_of(&r.trace, work_of(&r.trace, 0)), 3 * 2 * expert);
     assert_int_equal(flops_of(&r.trace, work_of(&r.trace, 0), TYPE_F16, false), 4 * 2 * expert);
     assert_int_equal(r.trace.kv_bytes_per_token, model.kv_bytes_per_token);
     assert_true(model.kv_bytes_per_token > 0);

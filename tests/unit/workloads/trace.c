@@ -135,7 +135,7 @@ static void test_equal_works_are_stored_once(void **state)
     struct built b;
     start(&b, "2 x 1B");
     segment(&b, token);
-    struct work_term terms[2] = {{TYPE_F16, 10, 1}, {TYPE_Q4_K, 20, 0}};
+    struct work_term terms[2] = {{TYPE_F16, 10, 1, 0}, {TYPE_Q4_K, 20, 0, 0}};
     uint32_t work, first;
     assert_true(trace_add_work(&b.builder, 5, 0, 0, NULL, 0, &first, &b.err));
     for (int i = 0; i < 500; i++) { /* through several sizes of the table */
@@ -149,20 +149,23 @@ static void test_equal_works_are_stored_once(void **state)
     terms[1].flops = 21;
     assert_true(trace_add_work(&b.builder, -1, 3, 0, terms, 2, &work, &b.err));
     assert_int_equal(work, 501);
+    terms[0].bytes = 1;
+    assert_true(trace_add_work(&b.builder, -1, 3, 0, terms, 2, &work, &b.err));
+    assert_int_equal(work, 502);
     assert_true(trace_add_work(&b.builder, 5, 0, 0, NULL, 0, &work, &b.err));
     assert_int_equal(work, first);
-    assert_int_equal(b.trace.work_count, 502);
-    assert_int_equal(b.trace.term_count, 501 * 2);
+    assert_int_equal(b.trace.work_count, 503);
+    assert_int_equal(b.trace.term_count, 502 * 2);
 
     struct work capped = {.fixed_ns = -1, .bytes = 3, .term_count = 2};
     for (uint32_t i = 0; i < 2000; i++) { /* enough for some to share a slot */
         capped.context_max = i;
         assert_true(trace_add_capped_work(&b.builder, &capped, terms, &work, &b.err));
-        assert_int_equal(work, 502 + i);
+        assert_int_equal(work, 503 + i);
     }
     capped.context_max = UINT32_MAX;
     assert_true(trace_add_capped_work(&b.builder, &capped, terms, &work, &b.err));
-    assert_int_equal(work, 501);
+    assert_int_equal(work, 502);
 
     step(&b, "0");
     step(&b, "1");

@@ -85,6 +85,23 @@ static inline uint64_t flops_of(const struct trace *trace, const struct work *wo
     return 0;
 }
 
+/* Bytes that a work reads whatever the context: those of one type, or all. */
+static inline uint64_t bytes_of_type(const struct trace *trace, const struct work *work, uint32_t type)
+{
+    for (uint32_t i = work->first_term; i < work->first_term + work->term_count; i++)
+        if (trace->terms[i].type == type)
+            return trace->terms[i].bytes;
+    return 0;
+}
+
+static inline uint64_t bytes_of(const struct trace *trace, const struct work *work)
+{
+    uint64_t bytes = work->bytes;
+    for (uint32_t i = work->first_term; i < work->first_term + work->term_count; i++)
+        bytes += trace->terms[i].bytes;
+    return bytes;
+}
+
 /* A small transformer of f16 weights, all numbers distinct. */
 static inline struct shape small_shape(uint32_t experts)
 {
