@@ -105,7 +105,7 @@ static void overrides_beat_config_beats_profile(void **state)
     (void)state;
     struct experiment *e = parse(BASE, NULL, 0);
     const struct device *device = &experiment_run(e, 0)->device;
-    assert_int_equal(device->ram_bytes, 11370000000);
+    assert_int_equal(device->ram_bytes, 11640000000);
     assert_int_equal(device->pressure.threshold_bytes, 6100000000);
     assert_int_equal(device->flops_rate[TYPE_Q4_0], 330000000000);
     assert_int_equal(device->flops_rate[TYPE_BF16], 200000000000); /* no key of its own: the common rate */
@@ -153,7 +153,7 @@ static void keys_depend_on_what_matters(void **state)
         bool same;
     } cases[] = {
         {"experiment.name=other", true},      {"loader.budget=3072KiB", true},  {"workload.zipf=1.5", true},
-        {"workload.output_tokens=9", true},   {"policy.name=lru", true},        {"device.ram=11.37GB", true},
+        {"workload.output_tokens=9", true},   {"policy.name=lru", true},        {"device.ram=11.64GB", true},
         {"device.ram=11GB", false},           {"loader.lanes=2", false},        {"experiment.seed=2", false},
         {"device.flops_q2_k=1GFLOPS", false}, {"workload.sequence=a b", false}, {"policy.name=lru+next", false},
     };
@@ -186,18 +186,18 @@ static const struct bad bads[] = {
     {BASE, "budget", "--set budget: expected section.key=value"},
     {BASE, "loader=1MiB", "--set loader=1MiB: expected section.key=value"},
     {BASE, "loader.budget=0B", "--set loader.budget: \"0B\" is out of range"},
-    {BASE, "loader.budget=1TB", "--set loader.budget: 1TB is above the device's ram; expected at most 11370MB"},
+    {BASE, "loader.budget=1TB", "--set loader.budget: 1TB is above the device's ram; expected at most 11640MB"},
     {BASE, "loader.budget=1MiB,,2MiB", "--set loader.budget: item 2"},
     {BASE, "loader.prefetch_lanes=5", "--set loader.prefetch_lanes: 5 is above loader.lanes = 4"},
     {BASE, "loader.align=3KiB", "--set loader.align: not a power of two"},
     {BASE, "loader.evict_when=afterstep", "did you mean after_step?"},
     {BASE, "device.kill_threshold=7GB", "--set device.kill_threshold: 7GB is above what ram leaves"},
     {BASE, "device.os_reserve=11GB",
-     "--set device.os_reserve: os_reserve and other_apps, 12.4 GiB, leave nothing of ram, 10.6 GiB"},
+     "--set device.os_reserve: os_reserve and other_apps, 12.6 GiB, leave nothing of ram, 10.8 GiB"},
     {BASE, "device.flash_stream=3GB/s", "--set device.flash_stream: above device.flash_max"},
     {BASE, "device.flash_max=1B/s", "--set device.flash_max: below device.flash_stream; expected"},
-    {BASE, "device.profile=oneplus-15",
-     "--set device.profile: unknown device \"oneplus-15\": did you mean oneplus-15r?"},
+    {BASE, "device.profile=oneplus15r",
+     "--set device.profile: unknown device \"oneplus15r\": did you mean oneplus-15r?"},
     {BASE, "device.profile=./no.ini", "no profile file"},
     {BASE, "policy.name=lru+fifo", "--set policy.name: "},
     {BASE, "policy.pin=blocks(a,c)", "--set policy.pin: policy blocks: the model has no block \"c\""},

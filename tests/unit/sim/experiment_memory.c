@@ -170,7 +170,7 @@ static void the_effective_config_tells_all(void **state)
     const char *json = experiment_run_json(e, 0, &err);
     static const char *const parts[] = {
         "\"model_version\":4",          "\"mode\":\"mmap\"",      "\"hugepage\":4096",
-        "\"oom_score_adj\":-17",        "\"memlock\":null",       "\"memory_max\":11370000000",
+        "\"oom_score_adj\":-17",        "\"memlock\":null",       "\"memory_max\":11640000000",
         "\"apps\":\"mail:900:200MiB\"", "\"watermark_scale\":10",
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -266,7 +266,7 @@ static const struct {
     {CHUNKED_ON("kill = jetsam\njetsam_limit = 1GB\n"), "device.entitled=yes",
      "--set device.entitled: the limit of an entitled app is not known"},
     {CHUNKED_ON("kill = memory_limiter\n"), "device.memory_max=12GB",
-     "--set device.memory_max: 12GB is above device.ram; expected at most 11370MB"},
+     "--set device.memory_max: 12GB is above device.ram; expected at most 11640MB"},
     {CHUNKED_ON("kill = memory_limiter\nmemory_high = 2GB\n"), "device.memory_max=1GB",
      "x.ini:11: device.memory_high: 2GB is above device.memory_max; expected at most 1GB"},
     {MAPPED, "device.min_free=5GB",
