@@ -14,6 +14,7 @@ struct quant_row {
     const char *quant;
     double bits_per_weight;
     uint64_t weights_bytes, file_bytes, largest_block_bytes;
+    double perplexity; /* NAN: not known */
 };
 
 static const struct column columns[] = {
@@ -24,6 +25,7 @@ static const struct column columns[] = {
     {"file_bytes", COLUMN_INTEGER, offsetof(struct quant_row, file_bytes), false, "the file, with header and padding"},
     {"largest_block_bytes", COLUMN_INTEGER, offsetof(struct quant_row, largest_block_bytes), false,
      "the largest block"},
+    {"perplexity", COLUMN_REAL, offsetof(struct quant_row, perplexity), true, "published, where the profile knows it"},
 };
 
 /* What the file stores, norms and biases included. A copy in memory alone is no more of them. */
@@ -39,7 +41,7 @@ static bool count_weights(const char *name, struct shape shape, uint64_t *weight
     return true;
 }
 
-static bool fill_row(const char *name, const struct shape *shape, enum quant quant, uint64_t weights,
+static bool fill_row(const char *name, const struct shape *shape, enum quant quant, uint64_t weights, double perplexity,
                      struct quant_row *row, struct error *err)
 {
     struct model model;
@@ -48,7 +50,8 @@ static bool fill_row(const char *name, const struct shape *shape, enum quant qua
     *row = (struct quant_row){.quant = quant_names[quant],
                               .bits_per_weight = 8 * (double)model.file_bytes / (double)weights,
                               .weights_bytes = model.weights_bytes,
-                              .file_bytes = model.file_bytes};
+                              .file_bytes = model.file_bytes,
+                              .perplexity = perplexity};
     for (uint32_t b = 0; b < model.block_count; b++)
         if (model.blocks[b].bytes > row->largest_block_bytes)
             row->largest_block_bytes = model.blocks[b].bytes;
@@ -60,7 +63,8 @@ int model_quants(int argc, char **argv)
 {
     struct action_input input;
     int status;
-    if (!action_start(argc, argv, "PROFILE", "Shows a model's size in every quantisation.", &input, &status))
+    if (!action_start(argc, argv, "PROFILE", "Shows a model's size and published quality in every quantisation.",
+                      &input, &status))
         return status;
     struct profile_dirs dirs;
     struct shape shape;
@@ -68,11 +72,13 @@ int model_quants(int argc, char **argv)
     char name[NAME_BYTES];
     struct quant_row rows[QUANTS];
     uint64_t weights;
+    double perplexity[QUANTS];
     profile_dirs_find(&dirs);
-    bool good =
-        profile_read_model(input.name, dirs.list, &shape, name, &err) && count_weights(name, shape, &weights, &err);
+    bool good = profile_read_model(input.name, dirs.list, &shape, name, &err) &&
+                profile_read_perplexity(input.name, dirs.list, perplexity, &err) &&
+                count_weights(name, shape, &weights, &err);
     for (int q = 0; good && q < QUANTS; q++)
-        good = fill_row(name, &shape, (enum quant)q, weights, &rows[q], &err);
+        good = fill_row(name, &shape, (enum quant)q, weights, perplexity[q], &rows[q], &err);
     good = good &&
            show_records(input.format, columns, sizeof columns / sizeof columns[0], rows, sizeof *rows, QUANTS, &err);
     return good ? STATUS_OK : report(&err);

@@ -117,6 +117,9 @@ bool profile_read_device(const char *name, const char *const *profile_dirs, stru
 /* label: the model's name. */
 bool profile_read_model(const char *name, const char *const *profile_dirs, struct shape *shape, char label[128],
                         struct error *err);
+/* The perplexities that a model profile knows; NAN where it says nothing. */
+bool profile_read_perplexity(const char *name, const char *const *profile_dirs, double perplexity[QUANTS],
+                             struct error *err);
 
 /* What a profile says of a key's source: of a key that its file has not, the default's. */
 struct profile_mark {

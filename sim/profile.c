@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/suggest.h"
 #include "sim/experiment_parts.h"
+#include "sim/perplexity.h"
 
 /* ---- Names ---- */
 
@@ -266,6 +267,17 @@ bool profile_read_model(const char *name, const char *const *profile_dirs, struc
         *shape = alone.config.model.shape;
         snprintf(label, 128, "%s", alone.config.model.name);
     }
+    arena_free(&alone.arena);
+    return good;
+}
+
+bool profile_read_perplexity(const char *name, const char *const *profile_dirs, double perplexity[QUANTS],
+                             struct error *err)
+{
+    struct alone alone;
+    bool good = read_alone(&alone, "model", name, profile_dirs, err);
+    for (size_t q = 0; good && q < QUANTS; q++)
+        perplexity[q] = perplexity_of(alone.config.perplexity, quant_names[q]);
     arena_free(&alone.arena);
     return good;
 }

@@ -39,10 +39,10 @@ bad 2 '^pocketload: --kv-type: unknown type "q8"; expected f16, f32, q8_0 or q4_
 
 "$POCKETLOAD" model quants llama-3.2-1b --format csv >"$scratch/quants.csv"
 is 'what is said of a quantisation' "$(head -n 1 "$scratch/quants.csv")" \
-    quant,bits_per_weight,weights_bytes,file_bytes,largest_block_bytes
+    quant,bits_per_weight,weights_bytes,file_bytes,largest_block_bytes,perplexity
 is 'every one once' "$(tail -n +2 "$scratch/quants.csv" | cut -d , -f 1 | sort -u | wc -l | tr -d ' ')" 35
 show llama-3.2-1b --quant iq3_xxs
-is 'the sizes that show has' "$(grep '^iq3_xxs,' "$scratch/quants.csv" | cut -d , -f 3-)" \
+is 'the sizes that show has' "$(grep '^iq3_xxs,' "$scratch/quants.csv" | cut -d , -f 3-5)" \
     "$(of weights_bytes file_bytes largest_block_bytes | tr ' ' ,)"
 # 1,235,814,400 weights, the largest block being the tied embedding of 2048 x 128256.
 is 'in f32 the embedding is the largest block' "$(grep '^f32,' "$scratch/quants.csv" | cut -d , -f 3,5)" \
@@ -81,6 +81,18 @@ for quant in q2_k int8; do
     expected="$expected${expected:+ }\"$quant\" $(of weights_bytes)"
 done
 is 'runs of two quantisations hold their weights' "$found" "$expected"
+sed '/^profile = llama/a\
+perplexity = q2_k:15.25 f16:13.2' "$scratch/quants.ini" >"$scratch/quality.ini"
+"$POCKETLOAD" run "$scratch/quality.ini" --db none --format json >"$scratch/runs.json"
+found=$(tr -d ' \n' <"$scratch/runs.json" | grep -oE '"perplexity":[^,}]*' | cut -d : -f 2 | paste -sd ' ' -)
+is 'a record has the quality of its quantisation where it is known' "$found" '15.25 null'
+sed 's/q2_k:15/q2k:15/' "$scratch/quality.ini" >"$scratch/bad-quality.ini"
+bad 2 'quality.ini:[0-9]+: model.perplexity: .*unknown quantisation "q2k": did you mean q2_k\?$' 'a quality of nothing' \
+    run "$scratch/bad-quality.ini" --db none
+printf '%s\n' '[model]' 'layers = 1' 'width = 64' 'vocab = 64' 'heads = 1' 'kv_heads = 1' 'head_size = 64' 'ffn = 64' \
+    'perplexity = q2_k:15.25 f16:13.2' >"$scratch/one.ini"
+"$POCKETLOAD" model quants "$scratch/one.ini" --format csv >"$scratch/known.csv"
+is 'a list has it too' "$(grep -E '^(q2_k|f16|q8_0),' "$scratch/known.csv" | cut -d , -f 6 | paste -sd , -)" 15.25,,13.2
 bad 2 'quant.*unknown value "q4_k": did you mean q4_k_s\?$' 'a quantisation half said' \
     run "$scratch/quants.ini" --db none --set model.quant=q4_k
 bad 2 'output_copy: expected tied = yes beside it$' 'a copy of what is not tied' \
