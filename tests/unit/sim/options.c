@@ -1,6 +1,7 @@
 /* The option table: consistent with itself, and values of every type in and out. */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/options.h"

@@ -35,6 +35,15 @@ static struct shape profile(const char *name)
         {"window", &shape.window},
         {"window_layers", &shape.window_layers},
     };
+    const struct {
+        const char *key;
+        bool *answer;
+    } answers[] = {
+        {"tied", &shape.tied},
+        {"gated", &shape.gated},
+        {"qk_norm", &shape.qk_norm},
+        {"post_norms", &shape.post_norms},
+    };
     struct error err = {.code = STATUS_OK};
     struct config_file file;
     char path[128];
@@ -60,14 +69,14 @@ static struct shape profile(const char *name)
         if (known)
             continue;
         assert_true(yes || strcmp(entry->value, "no") == 0);
-        if (strcmp(entry->key, "tied") == 0)
-            shape.tied = yes;
-        else if (strcmp(entry->key, "gated") == 0)
-            shape.gated = yes;
-        else {
-            assert_string_equal(entry->key, "qk_norm");
-            shape.qk_norm = yes;
-        }
+        for (size_t n = 0; n < sizeof answers / sizeof answers[0]; n++)
+            if (strcmp(entry->key, answers[n].key) == 0) {
+                *answers[n].answer = yes;
+                known = true;
+            }
+        if (!known)
+            print_error("%s: key %s\n", path, entry->key);
+        assert_true(known);
     }
     config_file_free(&file);
     return shape;
