@@ -70,6 +70,8 @@ static const struct column listed_columns[] = {
     LISTED("flash_max_bytes_per_s", COLUMN_INTEGER, flash_max_bps, false, "rate of all reads together"),
     LISTED("memory_bytes_per_s", COLUMN_INTEGER, memory_bps, false, "bandwidth of RAM that a decode reaches"),
     LISTED("q4_0_flops_per_s", COLUMN_INTEGER, flops[TYPE_Q4_0], false, "operations a second on weights of q4_0"),
+    LISTED("soc_hot_after_ns", COLUMN_INTEGER, soc_hot_after_ns, true, "active time until the processor is hot"),
+    LISTED("soc_hot_factor", COLUMN_REAL, soc_hot_factor, false, "share of the speed of computing when hot"),
     LISTED("measured", COLUMN_INTEGER, measured, false, "keys of the profile whose values were measured on it"),
     LISTED("published", COLUMN_INTEGER, published, false, "keys whose values are published"),
     LISTED("estimated", COLUMN_INTEGER, estimated, false, "keys whose values are estimates"),

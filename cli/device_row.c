@@ -29,6 +29,10 @@ const struct device_field device_fields[] = {
     ROW("command", "command_bytes", COLUMN_INTEGER, command_bytes, "largest command of a prefetch"),
     MAYBE("hot_after", "hot_after_ns", COLUMN_INTEGER, hot_after_ns, "busy time until the device is hot; none: never"),
     ROW("hot_factor", "hot_factor", COLUMN_REAL, hot_factor, "share of the maximum rate when hot"),
+    MAYBE("soc_hot_after", "soc_hot_after_ns", COLUMN_INTEGER, soc_hot_after_ns,
+          "active time until the processor is hot; none: never"),
+    ROW("soc_hot_factor", "soc_hot_factor", COLUMN_REAL, soc_hot_factor, "share of the speed of computing when hot"),
+    ROW("cool", "cool", COLUMN_REAL, cool, "heat that a pause takes away, as a share of what such a time of use adds"),
     ROW("memory", "memory_bytes_per_s", COLUMN_INTEGER, memory_bps, "bandwidth of RAM that a decode reaches"),
     MAYBE("jetsam_limit_entitled", "jetsam_limit_entitled_bytes", COLUMN_INTEGER, jetsam_limit_entitled_bytes,
           "jetsam: an entitled app dies above this"),
@@ -139,6 +143,9 @@ void device_row_fill(const struct device *device, struct device_row *row)
         .command_bytes = device->flash.command_bytes,
         .hot_after_ns = device->flash.hot_after_ns > 0 ? device->flash.hot_after_ns : -1,
         .hot_factor = device->flash.hot_factor_ppm / PPM,
+        .soc_hot_after_ns = device->heat.hot_after_ns > 0 ? device->heat.hot_after_ns : -1,
+        .soc_hot_factor = device->heat.factor_ppm / PPM,
+        .cool = device->heat.cool_ppm / PPM,
         .memory_bps = device->memory_bps,
     };
     fill_pressure(&device->pressure, row);

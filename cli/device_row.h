@@ -14,6 +14,8 @@ struct device_row {
     uint64_t flash_stream_bps, flash_max_bps, queue_depth, command_bytes;
     int64_t hot_after_ns;
     double hot_factor;
+    int64_t soc_hot_after_ns;
+    double soc_hot_factor, cool;
     uint64_t memory_bps;
     int64_t jetsam_limit_entitled_bytes; /* -1: none */
     int64_t memory_high_bytes;           /* -1 where the rule has none, as those below */

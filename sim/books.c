@@ -1,6 +1,7 @@
 /* The walk over a trace's segments and tokens, and a row for each token. */
 #include "sim/books.h"
 
+#include "sim/mapped.h"
 #include "sim/placing.h"
 
 static struct flow flow_now(const struct run_state *run)
@@ -48,8 +49,20 @@ static void write_row(struct run_state *run, const struct segment *segment, uint
         .minor_faults = flow.minor_faults - run->told.minor_faults,
         .refaults = flow.refaults - run->told.refaults,
         .bytes_readahead_wasted = flow.bytes_readahead_wasted - run->told.bytes_readahead_wasted,
+        .hot = heat_is_hot(&run->heat, start->time_ns),
     };
     run->told = flow;
+}
+
+/* A later token's time, for the means: of all, and where it matters of those begun cold and hot. */
+static void count_later(struct run_state *run, const struct token_numbers *row)
+{
+    struct run_numbers *now = &run->numbers;
+    run->latencies[now->tpot_count++] = row->latency_ns;
+    if (!heat_matters(&run->heat.spec))
+        return;
+    *(row->hot ? &now->tpot_hot_count : &now->tpot_cold_count) += 1;
+    *(row->hot ? &now->tpot_hot_total_ns : &now->tpot_cold_total_ns) += row->latency_ns;
 }
 
 static void token(struct run_state *run, const struct segment *segment, uint32_t repeat, token_steps *steps)
@@ -75,9 +88,30 @@ static void token(struct run_state *run, const struct segment *segment, uint32_t
     if (now->tokens == 0)
         now->ttft_ns = run->first_token_ns >= 0 ? run->first_token_ns : run->now_ns;
     else if (segment->phase != PHASE_PREFILL)
-        run->latencies[now->tpot_count++] = run->tokens[now->tokens].latency_ns;
+        count_later(run, &run->tokens[now->tokens]);
     now->tokens++;
     run->host.view.token++;
+}
+
+/* Reads of a mapped file that are done by now have to be known as done: flash heat counts busy time. */
+static void settle(struct run_state *run)
+{
+    if (run->mapped)
+        mapped_settle(run, run->now_ns);
+}
+
+static void pause_heat(struct run_state *run)
+{
+    settle(run);
+    heat_pause(&run->heat, run->now_ns);
+    flash_pause(&run->flash, run->now_ns);
+}
+
+static void resume_heat(struct run_state *run)
+{
+    settle(run);
+    heat_resume(&run->heat, run->now_ns);
+    flash_resume(&run->flash, run->now_ns);
 }
 
 void books_walk(struct run_state *run, token_steps *steps)
@@ -90,10 +124,12 @@ void books_walk(struct run_state *run, token_steps *steps)
         if (segment->idle_ns > 0) {
             int64_t start = run->now_ns;
             run->phase = PHASE_IDLE;
+            pause_heat(run);
             loads_advance(run, start + segment->idle_ns);
             run->numbers.idle_ns += run->now_ns - start;
             if (!run_goes_on(run))
                 return;
+            resume_heat(run);
         }
         run->phase = segment->phase;
         if (segment->step_count == 0)

@@ -25,6 +25,7 @@ struct device {
     uint64_t memlock_bytes;       /* RLIMIT_MEMLOCK; UINT64_MAX: none */
     uint64_t address_space_bytes; /* that one process can map; UINT64_MAX: no limit */
     struct flash_spec flash;
+    struct heat_spec heat;
     uint64_t memory_bps;                    /* bandwidth of RAM that a decode reaches */
     uint64_t memory_rate[TENSOR_TYPES_MAX]; /* at which a pass reads weights, by their type; 0: memory_bps */
     uint64_t flops_rate[TENSOR_TYPES_MAX];  /* by tensor type, operations a second */

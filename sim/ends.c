@@ -35,6 +35,8 @@ static bool check_spec(const struct run_spec *spec, struct error *err)
         flash->queue_depth < 1 || flash->queue_depth > FLASH_QUEUE_MAX || flash->setup_ns < 0 ||
         flash->setup_ns > (INT64_C(1) << 50) || flash->hot_after_ns < 0 || flash->hot_factor_ppm > 1000000)
         return fail(err, STATUS_USAGE, "the flash device is not complete");
+    if (spec->device.heat.hot_after_ns < 0 || spec->device.heat.factor_ppm > 1000000)
+        return fail(err, STATUS_USAGE, "the device's heat is not complete");
     if (spec->trace->block_count != spec->model->block_count)
         return fail(err, STATUS_USAGE, "the trace was compiled for another model");
     return true;
@@ -274,6 +276,8 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
     if (!init_arrays(run, arena) || !init_costs(run, arena) || !loads_init(run, arena) ||
         !check_load_times(spec, run->load_bytes, run->err) || !plan_init(run, arena) || !placing_init(run, arena))
         return false;
+    heat_init(&run->heat, &spec->device.heat);
+    flash_set_heat(&run->flash, spec->device.heat.mode, spec->device.heat.cool_ppm);
     if (spec->loader.mode == LOADER_READ && !whole_file(run, arena, first, first_count))
         return false;
     return init_memory(run, arena);
@@ -365,6 +369,7 @@ void run_finish(struct run_state *run, struct run_result *result)
         mapped_numbers(run, numbers);
     }
     numbers->virtual_time_ns = run->now_ns;
+    heat_numbers(&run->heat, run->now_ns, &numbers->hot_at_ns, &numbers->hot_ns);
     must(numbers->virtual_time_ns == numbers->load_ns + numbers->compute_ns + numbers->stall_ns + numbers->idle_ns);
     numbers->accesses = run->host.access_count;
     must(numbers->accesses == numbers->hits + numbers->delayed_hits + numbers->misses);

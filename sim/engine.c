@@ -249,7 +249,7 @@ static void chunked_token(struct run_state *run, const struct segment *segment, 
         uint32_t step = segment->first_step + i;
         uint32_t begin = trace_step_begin(trace, step);
         uint32_t count = trace_step_begin(trace, step + 1) - begin;
-        int64_t ns = run_step_ns(run, step, context);
+        int64_t ns = heat_compute_ns(&run->heat, run->now_ns, run_step_ns(run, step, context));
         run->at_step = i;
         if (run->follows_steps && !placing_step_begin(run, segment->activation_bytes))
             return;

@@ -88,13 +88,21 @@ static bool device_key_matters(const struct selection *selection, const struct r
                                const struct model *model, const struct option *option)
 {
     const struct device *device = &config->device;
+    const bool flash_heat = device->heat.mode != HEAT_OFF && device->flash.hot_after_ns > 0;
     const char *key = option->key;
     if (strcmp(key, "command") == 0)
         return config->loader.mode == LOADER_CHUNKED && strcmp(config->policy.prefetch_text, "none") != 0;
     if (strcmp(key, "willneed_max") == 0)
         return config->loader.madvise == MADVISE_WILLNEED;
+    if (strcmp(key, "hot_after") == 0 || strcmp(key, "soc_hot_after") == 0)
+        return device->heat.mode == HEAT_FROM_COLD;
     if (strcmp(key, "hot_factor") == 0)
-        return device->flash.hot_after_ns > 0;
+        return flash_heat;
+    if (strcmp(key, "soc_hot_factor") == 0)
+        return heat_matters(&device->heat);
+    if (strcmp(key, "cool") == 0) /* these workloads have no pauses */
+        return config->workload.kind != WORKLOAD_DENSE && config->workload.kind != WORKLOAD_MOE &&
+               device->heat.mode == HEAT_FROM_COLD && (flash_heat || heat_matters(&device->heat));
     if (strcmp(key, "memory") == 0)
         return has_roofline(&config->workload) || config->loader.compact;
     if (strcmp(key, "flops") == 0)

@@ -39,12 +39,51 @@ static inline int64_t part_ns(uint64_t before_bytes, uint64_t bytes, uint64_t bp
     return move_ns(before_bytes + bytes, bps) - (before_bytes > 0 ? move_ns(before_bytes, bps) : 0);
 }
 
+/* ---- Heat ---- */
+
+void flash_set_heat(struct flash *flash, enum heat_mode mode, uint32_t cool_ppm)
+{
+    flash->cool_ppm = cool_ppm;
+    flash->always_hot = mode == HEAT_HOT && flash->spec.hot_after_ns > 0;
+    if (mode == HEAT_OFF)
+        flash->spec.hot_after_ns = 0;
+}
+
+static int64_t busy_at(const struct flash *flash, int64_t now_ns)
+{
+    return flash->busy_ns + (flash->in_flight > 0 ? now_ns - flash->busy_since_ns : 0);
+}
+
+/* Busy time since the last pause adds to what there was then, up to what makes the device hot. */
+static int64_t heat_at(const struct flash *flash, int64_t now_ns)
+{
+    const int64_t heat = flash->heat_ns + busy_at(flash, now_ns) - flash->heat_busy_ns;
+    return heat < flash->spec.hot_after_ns ? heat : flash->spec.hot_after_ns;
+}
+
 static bool is_hot(const struct flash *flash, int64_t now_ns)
 {
-    if (flash->spec.hot_after_ns == 0)
-        return false;
-    int64_t busy = flash->busy_ns + (flash->in_flight > 0 ? now_ns - flash->busy_since_ns : 0);
-    return busy >= flash->spec.hot_after_ns;
+    return flash->spec.hot_after_ns > 0 && (flash->always_hot || heat_at(flash, now_ns) == flash->spec.hot_after_ns);
+}
+
+static void set_heat(struct flash *flash, int64_t now_ns, int64_t heat_ns)
+{
+    flash->heat_ns = heat_ns;
+    flash->heat_busy_ns = busy_at(flash, now_ns);
+    flash->heat_since_ns = now_ns;
+}
+
+void flash_pause(struct flash *flash, int64_t now_ns)
+{
+    set_heat(flash, now_ns, heat_at(flash, now_ns));
+}
+
+void flash_resume(struct flash *flash, int64_t now_ns)
+{
+    const int64_t heat = heat_at(flash, now_ns);
+    const int64_t quiet = now_ns - flash->heat_since_ns - (busy_at(flash, now_ns) - flash->heat_busy_ns);
+    const wide lost = (wide)quiet * flash->cool_ppm / PPM;
+    set_heat(flash, now_ns, lost < (wide)heat ? heat - (int64_t)lost : 0);
 }
 
 /* A hot device's maximum may be below the stream rate: then it alone decides, by link_free. */

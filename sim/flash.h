@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "sim/heat.h"
 
 enum { FLASH_QUEUE_MAX = 1024 };
 
@@ -32,6 +33,10 @@ struct flash {
     uint32_t in_flight;
     int64_t busy_ns, busy_since_ns; /* time with at least one command in flight */
     uint64_t moved_bytes;           /* by finished commands */
+    /* Heat: what it was when the last pause of the app began or ended, and the busy time and the moment then. */
+    bool always_hot;
+    uint32_t cool_ppm;
+    int64_t heat_ns, heat_busy_ns, heat_since_ns;
     /* The times of the last whole read, as most are of one size: at max_bps, and at the stream rate. */
     struct {
         uint64_t bytes, max_bps;
@@ -43,6 +48,13 @@ struct flash {
 uint64_t flash_slowest_bps(const struct flash_spec *spec);
 
 void flash_init(struct flash *flash, const struct flash_spec *spec);
+
+/* How the device's heat behaves: without a call it begins cold, and pauses do not cool it. Right after flash_init. */
+void flash_set_heat(struct flash *flash, enum heat_mode mode, uint32_t cool_ppm);
+
+/* The app pauses; it goes on: what of the pause was not busy has cooled the device. */
+void flash_pause(struct flash *flash, int64_t now_ns);
+void flash_resume(struct flash *flash, int64_t now_ns);
 
 static inline bool flash_has_slot(const struct flash *flash)
 {

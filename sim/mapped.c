@@ -164,7 +164,9 @@ static void compute(struct run_state *run, int64_t ns)
     run->numbers.compute_ns += run->now_ns - start_ns;
 }
 
-static void step(struct run_state *run, uint32_t process, const uint32_t *uses, uint32_t count, int64_t ns)
+/* ns: what it computes on a device that is not hot, which it is or was at begin_ns. */
+static void step(struct run_state *run, uint32_t process, const uint32_t *uses, uint32_t count, int64_t ns,
+                 int64_t begin_ns)
 {
     const struct mapped *m = run->mapped;
     const uint64_t *known = m->known + (uint64_t)process * run->model->block_count;
@@ -176,7 +178,7 @@ static void step(struct run_state *run, uint32_t process, const uint32_t *uses, 
         touches += m->touches[uses[i] & USE_BLOCK];
         all_known = all_known && known[uses[i] & USE_BLOCK] == m->epoch;
     }
-    ns += (int64_t)touches * run->spec->device.tlb_miss_ns;
+    ns = heat_compute_ns(&run->heat, begin_ns, ns + (int64_t)touches * run->spec->device.tlb_miss_ns);
     /* Where another app may come between, it matters when each page is touched. */
     if (touches == 0 || (all_known && run->now_ns + ns <= run->attention_ns)) {
         for (uint32_t i = 0; i < count; i++) {
@@ -200,10 +202,11 @@ void mapped_token(struct run_state *run, const struct segment *segment, uint32_t
     for (uint32_t process = 0; process < run->processes; process++) {
         for (uint32_t i = 0; i < segment->step_count; i++) {
             uint32_t index = segment->first_step + i, begin = trace_step_begin(trace, index);
+            const int64_t begin_ns = run->now_ns;
             if (!placing_step_begin(run, segment->activation_bytes))
                 return;
             step(run, process, trace->uses + begin, trace_step_begin(trace, index + 1) - begin,
-                 run_step_ns(run, index, context));
+                 run_step_ns(run, index, context), begin_ns);
             if (!run_goes_on(run))
                 return;
             placing_step_end(run);

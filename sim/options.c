@@ -7,7 +7,8 @@
 _Static_assert(sizeof(enum kill_rule) == 4 && sizeof(enum workload_kind) == 4 && sizeof(enum loader_mode) == 4 &&
                    sizeof(enum overlap) == 4 && sizeof(enum evict_when) == 4 && sizeof(enum quant) == 4 &&
                    sizeof(enum foresee) == 4 && sizeof(enum madvise) == 4 && sizeof(enum page_lists) == 4 &&
-                   sizeof(enum file_layout) == 4 && sizeof(enum allocator_kind) == 4 && sizeof(enum kv_type) == 4,
+                   sizeof(enum file_layout) == 4 && sizeof(enum allocator_kind) == 4 && sizeof(enum heat_mode) == 4 &&
+                   sizeof(enum kv_type) == 4,
                "choices are stored as 32-bit numbers");
 
 const char *const option_type_texts[OPTION_TYPES] = {

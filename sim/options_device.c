@@ -5,6 +5,7 @@
 const char *const kill_rule_names[KILL_RULES] = {"none", "threshold", "lmkd", "jetsam", "memory_limiter"};
 static const char *const yes_names[] = {"no", "yes"};
 static const char *const prefault_names[] = {"old", "young"};
+static const char *const heat_names[] = {"from_cold", "hot", "off"};
 static const char *const page_sizes[] = {"4KiB", "16KiB"};
 
 #define KIB UINT64_C(1024)
@@ -115,6 +116,15 @@ static const struct option device_options[] = {
      .help = "busy time after which the flash is hot"},
     {"device", "hot_factor", OPTION_SHARE, FIELD(device.flash.hot_factor_ppm), RANGE(10000, 1000000),
      .fallback = "100%", .list = true, .help = "maximum rate when hot, as a share of flash_max"},
+    {"device", "soc_hot_after", OPTION_TIME, FIELD(device.heat.hot_after_ns), RANGE(1, TIME_MAX_NS * 24),
+     .fallback = "never", .word = "never", .word_value = 0, .list = true,
+     .help = "active time (loading, computing, waiting) from cold after which the processor is hot"},
+    {"device", "soc_hot_factor", OPTION_SHARE, FIELD(device.heat.factor_ppm), RANGE(10000, 1000000), .fallback = "100%",
+     .list = true, .help = "speed of computing when hot, of flops and memory rates"},
+    {"device", "cool", OPTION_SHARE, FIELD(device.heat.cool_ppm), RANGE(0, 100000000), .fallback = "100%", .list = true,
+     .estimated = true, .help = "heat that a second of pause takes away, as a share of what a second of use adds"},
+    {"device", "heat", OPTION_CHOICE, FIELD(device.heat.mode), NAMES(heat_names), .fallback = "from_cold", .list = true,
+     .help = "how the device begins; hot: it stays as hot as it gets; off: it never gets hot"},
     {"device", "memory", OPTION_RATE, FIELD(device.memory_bps), RANGE(1, RATE_MAX), .list = true, .required = true,
      .help = "bandwidth of memory that a decode reaches"},
     {"device", "flops", OPTION_FLOPS, RANGE(1, UINT64_C(1) << 60), .list = true, .required = true,

@@ -104,9 +104,10 @@ const struct column run_columns[] = {
     MAYBE(turn_ttft_mean_ns, "time to the first token of a turn after the first, mean"),
     MAYBE(turn_ttft_max_ns, "the same, the longest"),
     MAYBE(hot_at_ns, "when the device first got hot; none: never"),
-    COUNT(hot_ns, "how long it was hot"),
-    RUN("tokens_per_s_cold", COLUMN_REAL, tokens_per_s_cold, true, "later tokens a second while it was not hot"),
-    RUN("tokens_per_s_hot", COLUMN_REAL, tokens_per_s_hot, true, "later tokens a second while it was hot"),
+    COUNT(hot_ns, "how much of load, compute and stall it was hot"),
+    RUN("tokens_per_s_cold", COLUMN_REAL, tokens_per_s_cold, true,
+        "later tokens a second, begun cold; none: it never gets hot"),
+    RUN("tokens_per_s_hot", COLUMN_REAL, tokens_per_s_hot, true, "later tokens a second, begun hot"),
     RUN("perplexity", COLUMN_REAL, perplexity, true, "published quality of the quantised model, lower is better"),
     RUN("estimates", COLUMN_TEXT, estimates, true, "keys of this run whose values nobody measured or published"),
 };

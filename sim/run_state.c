@@ -16,6 +16,7 @@ struct sample_numbers run_state_at(struct run_state *run, int64_t time_ns)
         .in_flight_bytes = run->in_flight_bytes,
         .free_bytes = ledger_free_bytes(&run->ledger),
         .flash_bytes = run->flash.moved_bytes,
+        .heat_ppm = heat_ppm(&run->heat, time_ns),
     };
     for (int class = 0; class < MEMORY_CLASSES; class ++)
         row.class_bytes[class] = run->ledger.now_bytes[class];

@@ -70,6 +70,7 @@ struct run_state {
     const struct run_spec *spec;
     struct events events;
     struct flash flash;
+    struct heat heat;
     struct ledger ledger;
     struct pressure *pressure; /* NULL: nothing can act on the run's memory but the threshold rule */
     uint64_t kill_above_bytes; /* of the app, where pressure is NULL */
@@ -258,7 +259,7 @@ static inline void run_book_stall(struct run_state *run, int64_t start_ns)
         run->numbers.stall_ns += run->now_ns - start_ns;
 }
 
-/* What a step computes, with `context` tokens in the context. */
+/* What a step computes on a device that is not hot, with `context` tokens in the context. */
 static inline int64_t run_step_ns(const struct run_state *run, uint32_t step, uint64_t context)
 {
     if (run->trace->work_count == 0)

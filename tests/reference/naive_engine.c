@@ -273,6 +273,8 @@ static void run_step(struct naive_twin *twin, uint32_t step, uint64_t context, s
 {
     const struct trace *trace = twin->spec->trace;
     int64_t duration = compute_ns(twin, step, context);
+    if (naive_is_hot(&twin->spec->device.heat, &twin->pauses, twin->now_ns))
+        duration = naive_ceil((uint64_t)duration, 1000000, twin->spec->device.heat.factor_ppm);
     naive_log(twin, "step", BLOCK_NONE, step);
     twin->step_block_count = naive_step_blocks(trace, step, false, twin->step_blocks);
     twin->looked_up = twin->planned = false;
@@ -361,7 +363,9 @@ static void run_token(struct naive_twin *twin, const struct segment *segment, ui
 {
     uint64_t context = segment->context_first + (uint64_t)repetition * segment->context_growth;
     int64_t begin = twin->now_ns, stalled = twin->spent_ns[SPEND_STALL];
-    struct token_numbers token = {.token = segment->token + repetition, .phase = segment->phase};
+    struct token_numbers token = {.token = segment->token + repetition,
+                                  .phase = segment->phase,
+                                  .hot = naive_is_hot(&twin->spec->device.heat, &twin->pauses, begin)};
     naive_log(twin, "token", BLOCK_NONE, token.token);
     if (repetition == 0)
         naive_memory(twin, MEMORY_ACTIVATION, segment->activation_bytes);
@@ -407,6 +411,9 @@ static void begin(struct naive_twin *twin)
     must(twin->blocks && twin->commands && twin->demands && twin->plan && twin->step_blocks);
     naive_order_start(&twin->order, twin->choice, model, trace);
     naive_flash_start(&twin->flash, &twin->spec->device.flash);
+    twin->flash.mode = twin->spec->device.heat.mode;
+    twin->flash.cool_ppm = twin->spec->device.heat.cool_ppm;
+    twin->flash.pauses = &twin->pauses;
     naive_cut(twin);
     twin->flat = naive_flatten(trace, &twin->flat_count);
     *twin->result = (struct run_result){.tokens = arena_alloc(twin->arena, tokens + 1, sizeof *twin->result->tokens),
@@ -436,7 +443,9 @@ static void end(struct naive_twin *twin)
     numbers->idle_ns = twin->spent_ns[SPEND_IDLE];
     numbers->virtual_time_ns = twin->now_ns;
     numbers->flash_busy_ns = naive_flash_busy(&twin->flash, twin->now_ns);
-    naive_token_times(twin->result);
+    const struct heat_spec *heat = &twin->spec->device.heat;
+    naive_hot_times(heat, &twin->pauses, twin->now_ns, &numbers->hot_at_ns, &numbers->hot_ns);
+    naive_token_times(heat, twin->result);
     twin->result->token_count += twin->cut;
     naive_note(twin);
     naive_sample(twin);
@@ -449,6 +458,7 @@ static void end(struct naive_twin *twin)
     free(twin->history);
     naive_order_free(&twin->order);
     naive_flash_free(&twin->flash);
+    naive_pauses_free(&twin->pauses);
 }
 
 void naive_run(const struct run_spec *spec, const struct naive_choice *choice, struct arena *arena, FILE *log,
@@ -478,7 +488,9 @@ void naive_run(const struct run_spec *spec, const struct naive_choice *choice, s
     for (uint32_t s = 0; s < spec->trace->segment_count && !twin.over; s++) {
         const struct segment *segment = &spec->trace->segments[s];
         twin.phase = PHASE_IDLE;
+        naive_pause(&twin.pauses, twin.now_ns);
         spend(&twin, SPEND_IDLE, segment->idle_ns);
+        naive_resume(&twin.pauses, twin.now_ns);
         twin.phase = segment->phase;
         for (uint32_t r = 0; segment->step_count > 0 && r < segment->repeat && !twin.over; r++)
             run_token(&twin, segment, r, &read_before);

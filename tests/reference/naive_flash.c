@@ -62,10 +62,34 @@ static int64_t part_ns(uint64_t before_bytes, uint64_t bytes, uint64_t rate)
     return naive_ceil(before_bytes + bytes, 1000000000, rate) - naive_ceil(before_bytes, 1000000000, rate);
 }
 
+/* Busy time warms, what of a pause is not busy cools, once the pause is over. */
+static bool is_hot(const struct naive_flash *flash, int64_t now_ns)
+{
+    const int64_t most = flash->spec.hot_after_ns;
+    int64_t heat = 0, busy = 0;
+    if (most == 0 || flash->mode != HEAT_FROM_COLD)
+        return most > 0 && flash->mode == HEAT_HOT;
+    for (size_t i = 0; flash->pauses != NULL && i < flash->pauses->count; i++) {
+        const int64_t from = flash->pauses->spans[i][0], to = flash->pauses->spans[i][1];
+        const int64_t before = naive_flash_busy(flash, from);
+        heat += before - busy;
+        busy = before;
+        heat = heat > most ? most : heat;
+        if (to > now_ns)
+            continue;
+        const int64_t within = naive_flash_busy(flash, to) - before;
+        const wide lost = (wide)(to - from - within) * flash->cool_ppm / 1000000;
+        heat = heat + within > most ? most : heat + within;
+        heat = lost > (wide)heat ? 0 : heat - (int64_t)lost;
+        busy += within;
+    }
+    return heat + naive_flash_busy(flash, now_ns) - busy >= most;
+}
+
 int64_t naive_flash_issue(struct naive_flash *flash, int64_t now_ns, uint64_t before_bytes, uint64_t bytes)
 {
     uint64_t max = flash->spec.max_bps, stream = flash->spec.stream_bps;
-    if (flash->spec.hot_after_ns > 0 && naive_flash_busy(flash, now_ns) >= flash->spec.hot_after_ns) {
+    if (is_hot(flash, now_ns)) {
         max = (uint64_t)((wide)max * flash->spec.hot_factor_ppm / 1000000);
         if (max < stream)
             stream = max;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sim/flash.h"
+#include "tests/reference/naive_heat.h"
 
 struct naive_interval {
     int64_t issue_ns, done_ns;
@@ -20,6 +21,10 @@ struct naive_flash {
     int64_t link_free_ns;
     struct naive_interval *history;
     size_t count, capacity;
+    /* Heat beside the device's own keys; pauses NULL: there are none. */
+    enum heat_mode mode;
+    uint32_t cool_ppm;
+    const struct naive_pauses *pauses;
 };
 
 /* An empty history. The caller frees with naive_flash_free. */

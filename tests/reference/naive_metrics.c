@@ -73,7 +73,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void naive_token_times(struct run_result *result)
+void naive_token_times(const struct heat_spec *heat, struct run_result *result)
 {
     struct run_numbers *numbers = &result->numbers;
     int64_t *latency = calloc(result->token_count + 1, sizeof *latency);
@@ -83,6 +83,11 @@ void naive_token_times(struct run_result *result)
         if (result->tokens[i].phase != PHASE_PREFILL) {
             latency[n++] = result->tokens[i].latency_ns;
             numbers->tpot_total_ns += result->tokens[i].latency_ns;
+            if (heat->mode == HEAT_OFF || heat->hot_after_ns == 0)
+                continue;
+            *(result->tokens[i].hot ? &numbers->tpot_hot_count : &numbers->tpot_cold_count) += 1;
+            *(result->tokens[i].hot ? &numbers->tpot_hot_total_ns : &numbers->tpot_cold_total_ns) +=
+                result->tokens[i].latency_ns;
         }
     numbers->tokens = result->token_count;
     numbers->tpot_count = n;
@@ -94,6 +99,15 @@ void naive_token_times(struct run_result *result)
         numbers->tpot_p99_ns = latency[(99 * n + 99) / 100 - 1];
     }
     free(latency);
+}
+
+/* Of what makes the device hot, rounded down. */
+static uint64_t heat_at(const struct naive_twin *twin, int64_t now_ns)
+{
+    const struct heat_spec *spec = &twin->spec->device.heat;
+    return spec->hot_after_ns > 0
+               ? (uint64_t)naive_heat(spec, &twin->pauses, now_ns) * 1000000 / (uint64_t)spec->hot_after_ns
+               : 0;
 }
 
 void naive_sample(struct naive_twin *twin)
@@ -115,9 +129,11 @@ void naive_sample(struct naive_twin *twin)
             at++;
         rows[count] = twin->history[at];
         rows[count].flash_bytes = naive_flash_moved(&twin->flash, g);
+        rows[count].heat_ppm = heat_at(twin, g);
         rows[count++].time_ns = g;
     }
     rows[count] = twin->history[twin->history_count - 1];
+    rows[count].heat_ppm = heat_at(twin, twin->now_ns);
     rows[count++].flash_bytes = naive_flash_moved(&twin->flash, twin->now_ns);
     twin->result->sample_count = count;
 }

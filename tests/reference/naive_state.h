@@ -71,6 +71,7 @@ struct naive_twin {
     struct naive_block *blocks;
     struct naive_order order;
     struct naive_flash flash;
+    struct naive_pauses pauses;
     struct naive_command *commands; /* in flight, in no order */
     uint32_t command_count;
     uint64_t next_order; /* ever growing: tells what came first */
@@ -107,7 +108,7 @@ void naive_memory(struct naive_twin *twin, enum memory_class class, uint64_t byt
 void naive_note(struct naive_twin *twin);
 void naive_log(const struct naive_twin *twin, const char *what, uint32_t block, uint64_t number);
 /* Latencies of tokens summed up; the samples from the history (section 8). */
-void naive_token_times(struct run_result *result);
+void naive_token_times(const struct heat_spec *heat, struct run_result *result);
 void naive_sample(struct naive_twin *twin);
 
 /* ---- naive_engine.c ---- */

@@ -150,6 +150,11 @@ static void make_device(struct random_case *c, struct rng *rng)
     flash->command_bytes = chance(rng, 30) ? 1 << 20 : between(rng, 4096, 60000);
     flash->hot_after_ns = chance(rng, 40) ? (int64_t)between(rng, 1, 40000000) : 0;
     flash->hot_factor_ppm = (uint32_t)between(rng, 100000, 1000000);
+    struct heat_spec *heat = &device->heat;
+    heat->mode = chance(rng, 70) ? HEAT_FROM_COLD : (enum heat_mode)rng_below(rng, HEAT_MODES);
+    heat->hot_after_ns = chance(rng, 60) ? (int64_t)between(rng, 1, 60000000) : 0;
+    heat->factor_ppm = (uint32_t)between(rng, 100000, 1000000);
+    heat->cool_ppm = chance(rng, 20) ? 0 : (uint32_t)rng_below(rng, chance(rng, 50) ? 3000000 : 100000000);
 }
 
 static void make_loader(struct random_case *c, struct rng *rng)

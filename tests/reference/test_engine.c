@@ -58,6 +58,12 @@ static const struct field number_fields[] = {
     NUMBER(tpot_total_ns),
     NUMBER(tpot_count),
     NUMBER(flash_busy_ns),
+    NUMBER(hot_at_ns),
+    NUMBER(hot_ns),
+    NUMBER(tpot_cold_total_ns),
+    NUMBER(tpot_hot_total_ns),
+    NUMBER(tpot_cold_count),
+    NUMBER(tpot_hot_count),
 };
 #define TOKEN(field)                                                                                                   \
     {                                                                                                                  \
@@ -85,7 +91,8 @@ static const struct field sample_fields[] = {
     {"other apps", offsetof(struct sample_numbers, class_bytes[MEMORY_OTHER_APPS])},
     SAMPLE(in_flight_bytes),
     SAMPLE(free_bytes),
-    SAMPLE(flash_bytes)};
+    SAMPLE(flash_bytes),
+    SAMPLE(heat_ppm)};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static int differences(const char *what, uint64_t row, const struct field *fields, size_t count, const void *engine,
@@ -132,6 +139,7 @@ static int compare(const struct random_case *c, const struct run_result *engine,
         return found + 1;
     for (uint64_t i = 0; i < twin->token_count && found < 12; i++)
         found += differ_count("token number", engine->tokens[i].token, twin->tokens[i].token) +
+                 differ_count("token hot", engine->tokens[i].hot, twin->tokens[i].hot) +
                  differ_text("token phase", phase_names[engine->tokens[i].phase], phase_names[twin->tokens[i].phase]) +
                  differences("token", i, token_fields, COUNT(token_fields), &engine->tokens[i], &twin->tokens[i]);
     if (differ_count("sample_count", engine->sample_count, twin->sample_count))
