@@ -23,11 +23,11 @@ static const struct {
     const char *name, *shape;
 } models[MODELS] = {
     {"phi-3.5-mini", "layers = 32\nwidth = 3072\nvocab = 32064\nheads = 32\nkv_heads = 32\nhead_size = 96\nffn = 8192\n"
-                     "fused_qkv = yes\n"},
+                     "fused_qkv = yes\nimatrix = yes\n"},
     {"qwen3-1.7b", "layers = 28\nwidth = 2048\nvocab = 151936\nheads = 16\nkv_heads = 8\nhead_size = 128\nffn = 6144\n"
-                   "tied = yes\nqk_norm = yes\n"},
+                   "tied = yes\nqk_norm = yes\nimatrix = yes\n"},
     {"smollm2-1.7b", "layers = 24\nwidth = 2048\nvocab = 49152\nheads = 32\nkv_heads = 32\nhead_size = 64\n"
-                     "ffn = 8192\ntied = yes\n"},
+                     "ffn = 8192\ntied = yes\nimatrix = yes\n"},
 };
 
 static struct truth_table table;

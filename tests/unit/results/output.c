@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "results/output.h"
+#include "results/ranking.h"
 #include "tests/cmocka_fixed.h"
 
 static struct error err;
@@ -204,8 +205,8 @@ static void the_ranking_names_the_best(void **state)
     verdict_is(text, "dies", "  killed by threshold in phase decode");
     const char *share = strstr(text, "dies") + strlen("dies");
     assert_int_equal(share[strspn(share, " ")], '-'); /* no hit rate of half a run */
-    assert_non_null(strstr(text, "tok/s  waiting  read/token"));
-    verdict_is(text, "alone", "GiB"); /* nothing to compare with */
+    assert_non_null(strstr(text, "waiting  read/token"));
+    verdict_is(text, "alone", "6.2500"); /* nothing to compare with */
     assert_null(strchr(text, '\033'));
     free(text);
 
@@ -235,6 +236,71 @@ static void the_ranking_names_the_best(void **state)
     assert_non_null(strstr(text, named));
     assert_non_null(strstr(text, "bad  [31mname"));
     assert_non_null(strstr(text, ", seed 2\n"));
+    free(text);
+}
+
+static char *rank_with_sizes(const struct run_record *list, const struct ranking_bounds *known, size_t count)
+{
+    char *data;
+    size_t size;
+    FILE *file = open_memstream(&data, &size);
+    good(output_ranking_bounds(file, list, known, count, false, &err), &err);
+    fclose(file);
+    return data;
+}
+
+static void columns_are_those_that_runs_have(void **state)
+{
+    (void)state;
+    static struct made_up runs[2];
+    struct run_record list[2];
+    for (unsigned i = 0; i < 2; i++) {
+        make_up(&runs[i], i, i == 0 ? "lru" : "fifo", 1024 * MADE_MIB, 30);
+        list[i] = runs[i].record;
+        list[i].perplexity = list[i].tokens_per_s_cold = list[i].tokens_per_s_hot = (double)NAN;
+        list[i].estimates = "";
+    }
+    const struct ranking_bounds known[2] = {{.weights_bytes = 0}, {.weights_bytes = 1536 * MADE_MIB}};
+    char *text = rank(list, 2, false);
+    assert_non_null(strstr(text, "tok/s  waiting  read/token  peak memory  verdict\n"));
+    assert_null(strstr(text, "estimates"));
+    free(text);
+    list[0].tokens_per_s_cold = 2.5;
+    list[0].perplexity = 6.4071;
+    list[0].estimates = "device.runtime device.memory";
+    list[1].estimates = "device.memory device.cool";
+    text = rank_with_sizes(list, known, 2);
+    assert_non_null(
+        strstr(text, "tok/s  cold  hot  waiting  read/token  peak memory   weights  perplexity  verdict\n"));
+    assert_non_null(strstr(text, "  2.50    -  "));
+    assert_non_null(strstr(text, "         -      6.4071"));
+    assert_non_null(strstr(text, "  1.50 GiB           -"));
+    assert_non_null(
+        strstr(text, "\nestimates: device.runtime device.memory device.cool (nobody measured or published these)\n"));
+    free(text);
+}
+
+/* Many keys make lines of at most 110 characters, and not all are told. */
+static void estimates_are_wrapped_and_cut(void **state)
+{
+    (void)state;
+    static struct made_up run;
+    char keys[1024] = "";
+    make_up(&run, 0, "lru", 1024 * MADE_MIB, 30);
+    for (unsigned i = 0; i < 24; i++)
+        snprintf(keys + strlen(keys), sizeof keys - strlen(keys), "%sdevice.key_%02u", i > 0 ? " " : "", i);
+    run.record.estimates = keys;
+    char *text = rank(&run.record, 1, false);
+    const char *line = strstr(text, "\nestimates: device.key_00 ");
+    assert_non_null(line);
+    assert_non_null(strstr(line, "device.key_19 and 4 more"));
+    assert_null(strstr(line, "device.key_20"));
+    for (line++; *line != '\0'; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 1, 110);
+    free(text);
+    strcpy(strrchr(keys, ' '), " ...");
+    text = rank(&run.record, 1, false);
+    assert_true(strstr(text, " ...") && !strstr(text, "more"));
     free(text);
 }
 
@@ -280,9 +346,14 @@ static void memory_in_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(machine_formats),         cmocka_unit_test(a_table_for_people),
-        cmocka_unit_test(json_of_a_run),           cmocka_unit_test(cells),
-        cmocka_unit_test(a_full_disk_is_an_error), cmocka_unit_test(the_ranking_names_the_best),
+        cmocka_unit_test(machine_formats),
+        cmocka_unit_test(a_table_for_people),
+        cmocka_unit_test(json_of_a_run),
+        cmocka_unit_test(cells),
+        cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(the_ranking_names_the_best),
+        cmocka_unit_test(columns_are_those_that_runs_have),
+        cmocka_unit_test(estimates_are_wrapped_and_cut),
         cmocka_unit_test(memory_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
