@@ -154,8 +154,7 @@ bool walk_sum(const struct walk *walk, uint32_t i, const struct pass *pass, stru
     const struct walk_step *step = &walk->steps[i];
     /* Of a prompt, only the last token's logits are wanted. */
     const uint64_t tokens = step->kind == WALK_HEAD ? 1 : pass->tokens;
-    sum->bytes = sum->all_bytes = sum->bytes_per_context = 0;
-    sum->window = sum->term_count = 0;
+    work_clear(sum);
     for (uint32_t j = step->first; j < step->first + step->count; j++)
         if (!(step->kind == WALK_EMBEDDING ? work_add_rows(sum, walk->model, walk->blocks[j], tokens, err)
                                            : work_add_block(sum, walk->model, walk->blocks[j], tokens, false, err)))

@@ -223,8 +223,7 @@ static bool sum_uses(struct work_sum *sum, const struct trace *trace, uint32_t s
                      const struct model *model, struct error *err)
 {
     const uint32_t begin = trace_step_begin(trace, step);
-    sum->bytes = sum->all_bytes = sum->bytes_per_context = 0;
-    sum->window = sum->term_count = 0;
+    work_clear(sum);
     for (uint32_t u = begin; u < end; u++) {
         const block_id b = trace->uses[u] & USE_BLOCK;
         must(b < model->block_count); /* readers hand out ids of the model only */

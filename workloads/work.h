@@ -5,7 +5,7 @@
 
 #include "workloads/workload.h"
 
-/* The work of one step while its blocks are added. An empty sum is all zeros. */
+/* The work of one step while its blocks are added, after work_clear. */
 struct work_sum {
     uint64_t bytes, bytes_per_context;
     uint64_t all_bytes; /* bytes, and those of all terms */
@@ -13,6 +13,13 @@ struct work_sum {
     uint32_t term_count;
     struct work_term terms[TENSOR_TYPES_MAX];
 };
+
+/* An empty sum: of the terms, which are many, none counts. */
+static inline void work_clear(struct work_sum *sum)
+{
+    sum->bytes = sum->bytes_per_context = sum->all_bytes = 0;
+    sum->window = sum->term_count = 0;
+}
 
 /* True for a model whose blocks say what they multiply: otherwise a step costs the reading of its blocks alone. */
 bool work_has_shape(const struct model *model);
