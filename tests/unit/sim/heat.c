@@ -137,7 +137,7 @@ static void a_hot_phone_is_slower_in_every_mode(void **state)
     (void)state;
     static const char *const modes_of[] = {"read", "mmap", "chunked\nbudget = 8MiB"};
     for (size_t m = 0; m < sizeof modes_of / sizeof *modes_of; m++) {
-        const struct run_numbers cold = run(modes_of[m], "soc_hot_factor = 25%\n");
+        const struct run_numbers cold = run(modes_of[m], "soc_hot_after = never\nsoc_hot_factor = 25%\n");
         const struct run_numbers hot = run(modes_of[m], "soc_hot_after = 1s\nsoc_hot_factor = 25%\nheat = hot\n");
         const struct run_numbers both = run(modes_of[m], "soc_hot_after = 40ms\nsoc_hot_factor = 25%\n");
         const struct run_numbers off = run(modes_of[m], "soc_hot_after = 40ms\nsoc_hot_factor = 25%\nheat = off\n");
