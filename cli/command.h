@@ -26,6 +26,7 @@ int command_device(int argc, char **argv);
 int command_model(int argc, char **argv);
 int command_policy(int argc, char **argv);
 int command_trace(int argc, char **argv);
+int command_validate(int argc, char **argv);
 
 /* "help", "help COMMAND ...": what --help says there; "help config": the keys of a config. */
 int command_help(const struct command *commands, size_t count, int argc, char **argv);

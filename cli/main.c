@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"device", "list|show|flash", "phones: their profiles and their flash", command_device},
     {"model", "list|show", "models: their blocks and sizes", command_model},
     {"policy", "list|show|new|check|profile", "policies, your own among them", command_policy},
+    {"validate", "[FILE|FOLDER...] [OPTION...]", "every model against measured truths", command_validate},
     {"trace", "list|show", "trace formats, and what is in a trace", command_trace},
     {"help", "[COMMAND ...|config]", "help on a command, or the keys of a config", help},
 };
