@@ -38,12 +38,12 @@ static bool in_embedding(const struct block *block)
     return block->kind == BLOCK_EMBEDDING;
 }
 
-static bool in_head(const struct block *block, bool tied)
+static bool in_head(const struct block *block, bool also_output)
 {
-    return block->layer < 0 && block->kind != BLOCK_EXPERT && (tied || !in_embedding(block));
+    return block->layer < 0 && block->kind != BLOCK_EXPERT && (also_output || !in_embedding(block));
 }
 
-static void add_steps_outside(struct walk *walk, enum walk_kind kind, bool tied, uint32_t *fill)
+static void add_steps_outside(struct walk *walk, enum walk_kind kind, bool also_output, uint32_t *fill)
 {
     struct walk_step step = {.kind = kind, .layer = -1, .first = *fill};
     const struct model *model = walk->model;
@@ -51,7 +51,7 @@ static void add_steps_outside(struct walk *walk, enum walk_kind kind, bool tied,
     for (int embeddings = 0; embeddings < 2; embeddings++)
         for (uint32_t b = 0; b < model->block_count; b++) {
             const struct block *block = &model->blocks[b];
-            const bool member = kind == WALK_HEAD ? in_head(block, tied) : in_embedding(block);
+            const bool member = kind == WALK_HEAD ? in_head(block, also_output) : in_embedding(block);
             if (member && in_embedding(block) == (embeddings == 1))
                 walk->blocks[(*fill)++] = b;
         }
@@ -122,7 +122,8 @@ bool walk_init(struct walk *walk, const struct model *model, struct error *err)
         walk_free(walk);
         return false;
     }
-    add_steps_outside(walk, WALK_HEAD, model->shape.tied, &fill);
+    const bool also_output = model->shape.tied && model->shape.output_copy == OUTPUT_COPY_NO;
+    add_steps_outside(walk, WALK_HEAD, also_output, &fill);
     return true;
 }
 

@@ -135,6 +135,28 @@ static void test_a_tied_model_ends_with_its_embedding(void **state)
     model_free(&model);
 }
 
+/* In its file or in memory alone: then the embedding is only looked up. */
+static void test_a_tied_model_with_an_output_matrix_ends_with_that(void **state)
+{
+    (void)state;
+    const enum output_copy copies[] = {OUTPUT_COPY_FILE, OUTPUT_COPY_MEMORY};
+    for (size_t i = 0; i < 2; i++) {
+        struct shape shape = small_shape(0);
+        struct model model;
+        struct trace trace;
+        shape.tied = true;
+        shape.output_copy = copies[i];
+        make_shape(&model, &shape);
+        const struct workload_spec spec = dense(2, 2);
+        compile(&spec, &model, &trace);
+        steps_are(&trace, "0 1 2 3 4,5 0 1 2 3 4,5");
+        assert_int_equal(work_of(&trace, 5)->bytes, 64 * 2);
+        assert_int_equal(work_of(&trace, 9)->bytes, 64 * 100 * 2 + 64 * 4);
+        trace_free(&trace);
+        model_free(&model);
+    }
+}
+
 static void test_without_a_prompt_all_is_decode(void **state)
 {
     (void)state;
@@ -224,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_a_list_is_walked_block_by_block),
         cmocka_unit_test(test_work_of_a_transformer),
         cmocka_unit_test(test_a_tied_model_ends_with_its_embedding),
+        cmocka_unit_test(test_a_tied_model_with_an_output_matrix_ends_with_that),
         cmocka_unit_test(test_without_a_prompt_all_is_decode),
         cmocka_unit_test(test_measured_times),
         cmocka_unit_test(test_foresee),
