@@ -162,10 +162,10 @@ static bool compare_rows(struct validating *validating, const struct truth_file 
     for (size_t i = 0; good && i < file->row_count; i++) {
         const struct truth_cell *cells = file->rows[i].cells;
         char subject[240], why[200];
-        snprintf(subject, sizeof subject, "%.60s, %.20s(%.90s) at %.0f%s", cells[TRACE].text, cells[POLICY].text,
-                 cells[PARAMS].text, cells[CAPACITY].number, by_objects ? "" : " bytes");
-        const struct truth_place place = {validating, file, &file->rows[i], subject};
         const char *ours = policy_of_libcachesim(cells[POLICY].text, cells[PARAMS].text);
+        snprintf(subject, sizeof subject, "%.60s, %.60s at %.0f%s", cells[TRACE].text,
+                 ours != NULL ? ours : cells[POLICY].text, cells[CAPACITY].number, by_objects ? "" : " bytes");
+        const struct truth_place place = {validating, file, &file->rows[i], subject};
         if (ours == NULL)
             good = truth_skip(&place, "no policy of ours is that one", err);
         else if (!open_trace(file, cells[TRACE].text, ".txt", &open, why, sizeof why))

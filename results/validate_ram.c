@@ -4,12 +4,13 @@
  * the other models of the same quantisation on the same phone, the rate at which weights of that quantisation are read
  * is found (memory only, arithmetic mean), and with it this model's tokens a second follow.
  *
- * Assumed, as the table does not say: a context of 2048 tokens for the KV cache (f16), a prompt of 512 tokens, and 128
- * behind it. Where embedding and output are one matrix, this runtime holds the output a second time, in its own type
- * (model.output_copy). */
+ * Assumed, as the table does not say: a KV cache of 2048 tokens in f16; a prompt of 256 tokens; 64 decoded tokens
+ * behind an empty context (the benchmark of llama.rn, which PocketPal runs, clears its cache in between); files
+ * quantised with an importance matrix. An output matrix beside a tied embedding: see copy_of. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "results/validate_parts.h"
 #include "workloads/kv.h"
@@ -48,43 +49,65 @@ static const struct truth_column columns[] = {
     [SOURCE] = {"source", TRUTH_TEXT, TRUTH_MAY_BE_EMPTY | TRUTH_MAY_BE_MISSING, 0},
 };
 
-enum { CONTEXT = 2048, PROMPT = 512, ANSWER = 128, CONFIG_BYTES = 1024, BASE_RATE = 10 };
+enum { CONTEXT = 2048, PROMPT = 256, ANSWER = 64, CONFIG_BYTES = 1024, BASE_RATE = 10 };
 #define MIB_BYTES 1048576.0
 
 /* A row's model, and what the simulator says of it; times NAN where there is none. */
 struct subject {
     const char *model, *device; /* NULL: not known, `why` */
     enum quant quant;
+    bool tied; /* one matrix for embedding and output */
     char why[160], text[160];
+    const char *note; /* on the row's quantisation, or "" */
     double weights_bytes, kv_bytes;
     double base_ns; /* a decoded token where everything is read at BASE_RATE GB/s and computing takes no time */
     double prompt_per_s, decode_per_s;
     struct error error; /* why the simulator says nothing */
 };
 
-static bool simulate(const struct validating *validating, const struct subject *subject, const char *device,
-                     struct truth_run *run, struct error *err)
+/* Where a model whose embedding is its output too has an output matrix nevertheless: bartowski's files of Qwen3 1.7B
+ * hold one (311 tensors, the others' 310); of other files the runtime makes a copy in memory, in the layout that its
+ * products want (buffers CPU and CPU_REPACK of its log). Matters for tied models only. */
+static const char *copy_of(const struct subject *subject)
+{
+    return !subject->tied ? "no" : strcmp(subject->model, "qwen3-1.7b") == 0 ? "file" : "memory";
+}
+
+/* The row's quantisation. What PocketPal's table calls iq1_s has the size of iq2_m to the byte, of each model that has
+ * one, and is a quarter larger than iq1_s: taken as a wrong label. */
+static bool quant_of(const struct truth_cell *cells, struct subject *subject)
+{
+    const bool wrong = strcasecmp(cells[QUANT].text, "iq1_s") == 0;
+    subject->note = wrong ? "iq1_s taken as iq2_m, whose size it has" : "";
+    return truth_quant_named(wrong ? "iq2_m" : cells[QUANT].text, &subject->quant, subject->why, sizeof subject->why);
+}
+
+static bool simulate(const struct validating *validating, const struct subject *subject, const char *device, int prompt,
+                     int answer, struct truth_run *run, struct error *err)
 {
     char config[CONFIG_BYTES];
     snprintf(config, sizeof config,
-             "[device]\n%s\nkill = none\n[model]\nprofile = %s\nquant = %s\noutput_copy = yes\n"
+             "[device]\n%s\nkill = none\n[model]\nprofile = %s\nquant = %s\nimatrix = yes\noutput_copy = %s\n"
              "[workload]\nkind = dense\nprompt_tokens = %d\noutput_tokens = %d\n[loader]\nmode = read\n",
-             device, subject->model, quant_names[subject->quant], PROMPT, ANSWER + 1);
+             device, subject->model, quant_names[subject->quant], copy_of(subject), prompt, answer + 1);
     return truth_run(validating, config, NULL, run, err);
 }
 
-/* Speed on the phone's own profile. */
+/* Speed on the phone's own profile: of decoding, and of a prompt. */
 static bool run_device(const struct validating *validating, struct subject *subject)
 {
     struct truth_run run;
     char device[200];
     snprintf(device, sizeof device, "profile = %s", subject->device);
-    const bool good = simulate(validating, subject, device, &run, &subject->error);
-    if (good) {
-        const struct run_numbers *numbers = &run.result.numbers;
-        subject->decode_per_s = (double)numbers->tpot_count * 1e9 / (double)numbers->tpot_total_ns;
+    bool good = simulate(validating, subject, device, 1, ANSWER, &run, &subject->error);
+    if (good)
+        subject->decode_per_s = (double)run.result.numbers.tpot_count * 1e9 / (double)run.result.numbers.tpot_total_ns;
+    truth_run_free(&run);
+    if (!good)
+        return false;
+    good = simulate(validating, subject, device, PROMPT, 0, &run, &subject->error);
+    if (good)
         subject->prompt_per_s = PROMPT * 1e9 / (double)run.result.tokens[0].latency_ns;
-    }
     truth_run_free(&run);
     return good;
 }
@@ -97,7 +120,7 @@ static bool run_base(const struct validating *validating, struct subject *subjec
     uint64_t kv = 0;
     char device[200];
     snprintf(device, sizeof device, "profile = linux-cgroup\nmemory = %dGB/s\nflops = 100000TFLOPS", BASE_RATE);
-    bool good = simulate(validating, subject, device, &run, &subject->error);
+    bool good = simulate(validating, subject, device, 1, ANSWER, &run, &subject->error);
     if (good) {
         subject->weights_bytes = (double)run.prepared.model.weights_bytes;
         subject->base_ns = (double)run.result.numbers.tpot_mean_ns;
@@ -119,10 +142,15 @@ static void prepare(const struct validating *validating, const struct truth_file
     snprintf(subject->text, sizeof subject->text, "%.40s, %.60s %.30s", cells[DEVICE].text, cells[MODEL].text,
              cells[QUANT].text);
     subject->model = truth_model_named(validating, cells[MODEL].text, NULL, subject->why, sizeof subject->why);
-    if (subject->model != NULL &&
-        !truth_quant_named(cells[QUANT].text, &subject->quant, subject->why, sizeof subject->why))
+    if (subject->model != NULL && !quant_of(cells, subject))
         subject->model = NULL;
-    if (subject->model == NULL || !run_base(validating, subject))
+    struct shape shape;
+    char label[128];
+    if (subject->model == NULL ||
+        !profile_read_model(subject->model, validating->options->profile_dirs, &shape, label, &subject->error))
+        return;
+    subject->tied = shape.tied;
+    if (!run_base(validating, subject))
         return;
     subject->device = truth_device_of(validating, file, cells[DEVICE].text, why, sizeof why);
     if (subject->device != NULL)
@@ -166,7 +194,7 @@ static bool add_rows(const struct truth_place *place, const struct subject *subj
         return truth_skip(place, subject->why, err);
     const double third = from_others(place->file, subjects, row, &others);
     snprintf(note, sizeof note, "rate from the %zu other models of this quantisation", others);
-    const char *why = isnan(subject->base_ns) ? subject->error.text : "";
+    const char *why = isnan(subject->base_ns) ? subject->error.text : subject->note;
     if (!truth_add(place, "weights_bytes", cells[WEIGHTS_MIB].number * MIB_BYTES, subject->weights_bytes, 5, why,
                    err) ||
         !truth_add(place, "kv_bytes", cells[KV_MIB].number * MIB_BYTES, subject->kv_bytes, 0, why, err) ||

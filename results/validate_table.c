@@ -29,6 +29,7 @@ static const struct column row_columns[] = {
     TEXT(validation_row, verdict, true, "ok, off or skipped; none where nothing is claimed"),
     TEXT(validation_row, note, true, "why, or what was assumed"),
 };
+#define WHOLE 1000.0 /* from here on values are shown whole */
 enum { ROW_COLUMNS = sizeof row_columns / sizeof *row_columns };
 
 static const struct column summary_columns[] = {
@@ -60,8 +61,59 @@ static bool print_all(FILE *file, enum format format, const struct column *colum
     return good && closed;
 }
 
+/* ---- For people ---- */
+
+enum { CELLS = 9, CELL_BYTES = 40 };
+
+static const char *number_text(double value, char out[CELL_BYTES])
+{
+    if (isnan(value))
+        return "-";
+    snprintf(out, CELL_BYTES, value >= WHOLE ? "%.0f" : "%.4g", value);
+    return out;
+}
+
+static const char *percent_text(double value, bool sign, char out[CELL_BYTES])
+{
+    if (isnan(value))
+        return "-";
+    snprintf(out, CELL_BYTES, sign ? "%+.2f" : "%.3g", value);
+    return out;
+}
+
+/* One column for a measured number or interval; empty cells are "-". */
+static bool print_table(FILE *file, const struct validation *validation, struct error *err)
+{
+    static const char *const names[CELLS] = {"source",     "subject", "quantity", "measured", "simulated",
+                                             "error in %", "limit",   "verdict",  "note"};
+    const size_t count = validation->row_count;
+    char(*texts)[4][2 * CELL_BYTES + 8] = calloc(count + 1, sizeof *texts);
+    const char **cells = calloc((count + 1) * CELLS, sizeof *cells);
+    bool good = (texts != NULL && cells != NULL) || fail(err, STATUS_IO, "out of memory for the table");
+    for (size_t i = 0; good && i < count; i++) {
+        const struct validation_row *row = &validation->rows[i];
+        char low[CELL_BYTES], high[CELL_BYTES], one[CELL_BYTES];
+        const bool interval = !isnan(row->measured_high);
+        snprintf(texts[i][0], sizeof texts[i][0], "%s%s%s", number_text(row->measured, low), interval ? " .. " : "",
+                 interval ? number_text(row->measured_high, high) : "");
+        snprintf(texts[i][1], sizeof texts[i][1], "%s", number_text(row->simulated, one));
+        snprintf(texts[i][2], sizeof texts[i][2], "%s", percent_text(row->error_percent, true, one));
+        snprintf(texts[i][3], sizeof texts[i][3], "%s", percent_text(row->limit_percent, false, one));
+        const char *const line[CELLS] = {row->source, row->subject, row->quantity, texts[i][0], texts[i][1],
+                                         texts[i][2], texts[i][3],  row->verdict,  row->note};
+        for (size_t c = 0; c < CELLS; c++)
+            cells[i * CELLS + c] = line[c][0] != '\0' ? line[c] : "-";
+    }
+    good = good && output_cells(file, FORMAT_TABLE, names, CELLS, cells, count, err);
+    free(cells);
+    free(texts);
+    return good;
+}
+
 static bool print_rows(FILE *file, enum format format, const struct validation *validation, struct error *err)
 {
+    if (format == FORMAT_TABLE)
+        return print_table(file, validation, err);
     return print_all(file, format, row_columns, ROW_COLUMNS, validation->rows, sizeof *validation->rows,
                      validation->row_count, err);
 }
@@ -107,5 +159,5 @@ bool validation_print(FILE *file, enum format format, const struct validation *v
         return false;
     validation_good(validation, &off, &skipped);
     fprintf(file, "\n%zu rows, %zu skipped, %zu off\n", validation->row_count, skipped, off);
-    return true;
+    return (fflush(file) == 0 && !ferror(file)) || fail(err, STATUS_IO, "cannot write the output");
 }
