@@ -133,8 +133,8 @@ struct truth_run {
     struct prepared prepared;
     struct run_result result;
 };
-bool truth_run(const struct validating *validating, const char *config, const char *set, struct truth_run *run,
-               struct error *err);
+bool truth_simulate(const struct validating *validating, const char *config, const char *set, struct truth_run *run,
+                    struct error *err);
 /* Makes the model and the trace of the config only. */
 bool truth_prepare(const struct validating *validating, const char *config, struct truth_run *run, struct error *err);
 void truth_run_free(struct truth_run *run);

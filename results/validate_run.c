@@ -18,8 +18,8 @@ static bool with_experiment(const struct validating *validating, const char *con
     return good;
 }
 
-bool truth_run(const struct validating *validating, const char *config, const char *set, struct truth_run *run,
-               struct error *err)
+bool truth_simulate(const struct validating *validating, const char *config, const char *set, struct truth_run *run,
+                    struct error *err)
 {
     if (!with_experiment(validating, config, set, run, true, err))
         return false;

@@ -107,7 +107,7 @@ static bool measure(const struct validating *validating, const struct setup *set
     struct truth_run run;
     char text[CONFIG_BYTES];
     write_config(setup, sticky_ppm, zipf_ppm, text);
-    if (!truth_run(validating, text, NULL, &run, err)) {
+    if (!truth_simulate(validating, text, NULL, &run, err)) {
         truth_run_free(&run);
         return false;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/traces.h"
+#include "results/validate_policies.h"
 #include "tests/cmocka_fixed.h"
 #include "tests/reference/naive_cache_case.h"
 #include "tests/truth/truth_data.h"
@@ -24,41 +25,17 @@ enum {
     BYTE_COLUMNS
 };
 
-/* How libCacheSim names policies and parameters, and how we do. */
-static const struct row_name {
-    const char *policy, *params, *ours;
-} names[] = {
-    {"lru", "", "lru"},
-    {"fifo", "", "fifo"},
-    {"lfu", "", "lfu"},
-    {"clock", "n-bit-counter=1", "clock(bits=1)"},
-    {"clock", "n-bit-counter=2", "clock(bits=2)"},
-    {"sieve", "", "sieve"},
-    {"s3fifo", "fifo-size-ratio=0.10;ghost-size-ratio=0.90;move-to-main-threshold=1",
-     "s3-fifo(small=10%,ghost=90%,threshold=1)"},
-    {"s3fifo", "fifo-size-ratio=0.10;ghost-size-ratio=0.90;move-to-main-threshold=2",
-     "s3-fifo(small=10%,ghost=90%,threshold=2)"},
-    {"twoq", "Ain-size-ratio=0.25;Aout-size-ratio=0.5", "2q(in=25%,out=50%)"},
-    {"arc", "", "arc"},
-    {"lirs", "hirs-ratio=0.01", "lirs(hir=1%)"},
-    {"slru", "n-seg=4", "slru(segments=4)"},
-    {"belady", "", "belady"},
-};
-enum { NAMES = sizeof names / sizeof names[0] };
-
 struct tally {
-    unsigned checked[NAMES], wrong, left_out;
+    unsigned checked, wrong, left_out;
 };
 
-/* The index of our name, or -1 for a policy that is left out: the S3-FIFO of 2025 differs from the published one. */
-static int name_of(const char *policy, const char *params)
+/* Our name, or NULL for a policy that is left out: the S3-FIFO of 2025 differs from the published one. */
+static const char *name_of(const char *policy, const char *params)
 {
-    for (int i = 0; i < NAMES; i++)
-        if (strcmp(policy, names[i].policy) == 0 && strcmp(params, names[i].params) == 0)
-            return i;
-    if (strcmp(policy, "s3fifo2025") != 0)
+    const char *ours = policy_of_libcachesim(policy, params);
+    if (ours == NULL && strcmp(policy, "s3fifo2025") != 0)
         fail_because("no policy is known for %s(%s)", policy, params);
-    return -1;
+    return ours;
 }
 
 /* A small trace is a file, a long one is made. */
@@ -99,8 +76,8 @@ static void check_row(const struct truth_table *table, size_t row, const struct 
                       struct tally *tally)
 {
     char *const *cells = &table->cells[row * table->columns];
-    int name = name_of(cells[POLICY], cells[PARAMS]);
-    if (name < 0) {
+    const char *name = name_of(cells[POLICY], cells[PARAMS]);
+    if (name == NULL) {
         tally->left_out++;
         return;
     }
@@ -109,13 +86,13 @@ static void check_row(const struct truth_table *table, size_t row, const struct 
     assert_int_equal(c->trace.access_count, (uint64_t)truth_number(table, row, REQUESTS));
     if (table->columns == BYTE_COLUMNS)
         assert_int_equal(c->trace.accessed_bytes, (uint64_t)truth_number(table, row, BYTES));
-    cache_case_replay(c, names[name].ours, capacity, false, &counts);
+    cache_case_replay(c, name, capacity, false, &counts);
     check_counts(table, row, "replay", &counts, tally);
     if (twins) {
-        cache_case_twin(c, names[name].ours, capacity, false, &counts);
+        cache_case_twin(c, name, capacity, false, &counts);
         check_counts(table, row, "its twin", &counts, tally);
     }
-    tally->checked[name]++;
+    tally->checked++;
 }
 
 static void check_file(const char *path, size_t columns, size_t rows, unsigned left_out, bool twins)
@@ -137,11 +114,9 @@ static void check_file(const char *path, size_t columns, size_t rows, unsigned l
         check_row(&table, row, &c, twins, &tally);
     }
     cache_case_free(&c);
-    print_message("# %s: rows checked:", path);
-    for (int i = 0; i < NAMES; i++)
-        if (tally.checked[i] > 0)
-            print_message(" %s %u", names[i].ours, tally.checked[i]);
-    print_message("; s3fifo2025: %u rows left out, another algorithm under the same name\n", tally.left_out);
+    print_message("# %s: %u rows checked; s3fifo2025: %u rows left out, another algorithm under the same name\n", path,
+                  tally.checked, tally.left_out);
+    assert_int_equal(tally.checked + tally.left_out, rows);
     assert_int_equal(tally.left_out, left_out);
     assert_int_equal(tally.wrong, 0);
     truth_free(&table);
