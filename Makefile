@@ -51,7 +51,7 @@ FUZZ_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SOURCES))
 BENCH_SOURCES := $(sort $(wildcard bench/bench_*.c))
 ALL_C := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) cli bench policies/example tests/unit/* tests/reference tests/truth tests/fuzz)))
 
-.PHONY: all needs help deps demo test check sanitize lint format format-check bench bench-programs fuzz fuzz-programs fuzz-objects install uninstall clean FORCE
+.PHONY: all needs help deps demo validation test check sanitize lint format format-check bench bench-programs fuzz fuzz-programs fuzz-objects install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -178,6 +178,10 @@ demo: ## install what is missing, build, and run four policies at four budgets
 	$(PROGRAM) run configs/demo.ini --db results/demo/demo.db
 	$(PROGRAM) plot results/demo/demo.db --out results/demo
 
+validation: $(PROGRAM) ## write docs/validation.md anew: every model against the measurements of configs/truth
+	$(PROGRAM) validate --format markdown >$(BUILD)/validation.md || [ $$? = 1 ]
+	mv $(BUILD)/validation.md docs/validation.md
+
 # ---- Benchmarks ----
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/bench/traces.o $(call libraries_of,results)
 	$(SAY)$(CC) $(LDFLAGS_ALL) $^ $(LDLIBS_ALL) -o $@
@@ -203,11 +207,13 @@ fuzz: ## fuzz every parser for FUZZ_SECONDS (30) each
 install: all ## install under PREFIX (/usr/local), below DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/pocketload/policies \
 		$(DESTDIR)$(PREFIX)/share/pocketload/devices $(DESTDIR)$(PREFIX)/share/pocketload/models \
+		$(DESTDIR)$(PREFIX)/share/pocketload/truth \
 		$(DESTDIR)$(PREFIX)/share/pocketload/examples $(DESTDIR)$(PREFIX)/share/doc/pocketload
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/pocketload
 	install -m 644 policies/policy.h $(DESTDIR)$(PREFIX)/include/pocketload/policies/
 	install -m 644 configs/devices/*.ini $(DESTDIR)$(PREFIX)/share/pocketload/devices/
 	install -m 644 configs/models/*.ini $(DESTDIR)$(PREFIX)/share/pocketload/models/
+	install -m 644 configs/truth/*.csv configs/truth/*.txt $(DESTDIR)$(PREFIX)/share/pocketload/truth/
 	install -m 644 policies/example/mru.c configs/quickstart.ini configs/example-trace.csv $(DESTDIR)$(PREFIX)/share/pocketload/examples/
 	install -m 644 README.md LICENSE docs/*.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/pocketload/
 
