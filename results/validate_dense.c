@@ -36,7 +36,7 @@ static bool simulate(const struct validating *validating, const struct truth_cel
              "compute_per_token = 0s\n"
              "[loader]\nmode = mmap\n",
              ram, floor(ram / 5), disk, disk, LAYERS, layer, DECODED + 1);
-    const bool good = truth_simulate(validating, text, NULL, &run, err);
+    const bool good = truth_simulate(validating, text, NULL, NULL, &run, err);
     if (good)
         *token_ns = (double)run.result.numbers.tpot_mean_ns;
     truth_run_free(&run);

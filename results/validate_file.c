@@ -10,7 +10,8 @@
 #include "sim/settings.h"
 #include "workloads/reader.h"
 
-enum { LIST_TEXT = 512, NOT_THERE = UINT32_MAX };
+enum { LIST_TEXT = 512 };
+#define NOT_THERE UINT32_MAX
 
 struct parsing {
     const char *name;

@@ -126,15 +126,19 @@ bool truth_quant_named(const char *name, enum quant *quant, char *why, size_t wh
 
 /* ---- Runs ---- */
 
-/* Runs a config of one run written as text, with a "section.key=value" set behind it or NULL. The result lives in
- * `run`, to be freed after success and failure. A simulated kill fails, too. */
+/* Runs a config of one run written as text, with a "section.key=value" set behind it or NULL; with `by` not NULL each
+ * token's experts are steps of their own (validate_split.h). The result lives in `run`, to be freed after success and
+ * failure. A simulated kill fails, too. */
+struct truth_split {
+    int64_t experts_ns, rest_ns;
+};
 struct truth_run {
     struct arena arena;
     struct prepared prepared;
     struct run_result result;
 };
-bool truth_simulate(const struct validating *validating, const char *config, const char *set, struct truth_run *run,
-                    struct error *err);
+bool truth_simulate(const struct validating *validating, const char *config, const char *set,
+                    const struct truth_split *by, struct truth_run *run, struct error *err);
 /* Makes the model and the trace of the config only. */
 bool truth_prepare(const struct validating *validating, const char *config, struct truth_run *run, struct error *err);
 void truth_run_free(struct truth_run *run);

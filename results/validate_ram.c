@@ -90,7 +90,7 @@ static bool simulate(const struct validating *validating, const struct subject *
              "[device]\n%s\nkill = none\n[model]\nprofile = %s\nquant = %s\nimatrix = yes\noutput_copy = %s\n"
              "[workload]\nkind = dense\nprompt_tokens = %d\noutput_tokens = %d\n[loader]\nmode = read\n",
              device, subject->model, quant_names[subject->quant], copy_of(subject), prompt, answer + 1);
-    return truth_simulate(validating, config, NULL, run, err);
+    return truth_simulate(validating, config, NULL, NULL, run, err);
 }
 
 /* Speed on the phone's own profile: of decoding, and of a prompt. */

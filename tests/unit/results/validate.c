@@ -9,6 +9,7 @@
 
 #include "results/validate_kernel.h"
 #include "results/validate_parts.h"
+#include "results/validate_split.h"
 #include "tests/unit/base/folder.h"
 
 static const char *const profiles[] = {"configs", NULL};
@@ -253,6 +254,53 @@ static void orders(void **state)
     assert_int_equal(err.code, STATUS_IO);
 }
 
+/* Two tokens of two layers with experts: embedding, (layer, expert), (layer, two experts), head. */
+static void experts_become_steps_of_their_own(void **state)
+{
+    (void)state;
+    struct model model;
+    struct trace trace, split;
+    struct trace_builder builder;
+    struct error err;
+    static const struct {
+        block_id blocks[3];
+        uint32_t count;
+    } steps[] = {{{0}, 1}, {{1, 2}, 2}, {{4, 6, 5}, 3}, {{7}, 1}};
+    assert_true(model_from_blocks("m",
+                                  "embed:1KiB layer0:1KiB expert0.0:1KiB expert0.1:1KiB layer1:1KiB expert1.0:1KiB "
+                                  "expert1.1:1KiB output:1KiB",
+                                  &model, &err) &&
+                trace_start(&builder, &trace, "t", &err));
+    trace.counts_tokens = true;
+    for (uint32_t t = 0; t < 2; t++) {
+        const struct segment segment = {
+            .repeat = 1, .phase = t == 0 ? PHASE_PREFILL : PHASE_DECODE, .token = t, .context_growth = 1};
+        assert_true(trace_add_segment(&builder, &segment, &err));
+        for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+            assert_true(trace_add_step(&builder, 0, &err));
+            for (uint32_t u = 0; u < steps[s].count; u++)
+                assert_true(trace_add_use(&builder, steps[s].blocks[u], 0, &err));
+        }
+    }
+    assert_true(trace_finish(&builder, &model, &err));
+    assert_true(trace_split_experts(&model, &trace, 101, 1000, &split, &err));
+    static const uint32_t uses[] = {0, 1, 2, 4, 6, 5, 7}, first[] = {0, 1, 2, 3, 4, 6, 7};
+    static const int64_t decode_ns[] = {250, 250, 50, 250, 51, 250};
+    assert_int_equal(split.segment_count, 2);
+    assert_int_equal(split.step_count, 12);
+    assert_int_equal(split.token_count, 2);
+    assert_int_equal(split.accessed_bytes, trace.accessed_bytes);
+    for (uint32_t s = 0; s < 12; s++) {
+        assert_int_equal(trace_step_begin(&split, s), first[s % 6] + 7 * (s / 6));
+        assert_int_equal(split.works[split.step_work[s]].fixed_ns, s < 6 ? 0 : decode_ns[s - 6]);
+    }
+    for (uint32_t u = 0; u < 14; u++)
+        assert_int_equal(split.uses[u] & USE_BLOCK, uses[u % 7]);
+    trace_free(&split);
+    trace_free(&trace);
+    model_free(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +311,7 @@ int main(void)
         cmocka_unit_test(intervals),
         cmocka_unit_test(names_of_models),
         cmocka_unit_test(orders),
+        cmocka_unit_test(experts_become_steps_of_their_own),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
