@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/units.h"
-#include "workloads/model.h"
+#include "workloads/tensor_blocks.h"
 
 void gguf_free(struct gguf *gguf)
 {
@@ -150,166 +150,74 @@ bool gguf_read(const char *path, struct gguf *gguf, struct error *err)
 
 /* ---- Blocks ---- */
 
-/* In the order of the model's blocks. */
-enum section { SECTION_EMBEDDING, SECTION_LAYERS, SECTION_NORM, SECTION_OUTPUT, SECTION_OTHER };
-
-enum { EXPERT_SHARED = -1, EXPERT_STACKED = INT32_MAX }; /* stacked: all experts of a layer in one tensor */
-
-/* A tensor and the block that it belongs to. */
-struct member {
-    const struct gguf_tensor *tensor;
-    enum section section;
-    int32_t layer, expert;
-};
-
 static bool starts(const char *name, const char *prefix)
 {
     return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* At most 9 digits and a dot: moves *text behind it. */
-static bool take_index(const char **text, int32_t *index)
+/* What a tensor of a layer is for, by its name there. */
+static enum model_part layer_part(const char *name)
 {
-    int32_t value = 0;
-    const char *digit = *text;
-    for (; *digit >= '0' && *digit <= '9' && digit - *text < 9; digit++)
-        value = value * 10 + (*digit - '0');
-    if (digit == *text || *digit != '.')
-        return false;
-    *index = value;
-    *text = digit + 1;
-    return true;
+    if (strstr(name, "norm") != NULL)
+        return PART_NORMS;
+    if (starts(name, "attn_"))
+        return PART_ATTENTION;
+    return starts(name, "ffn_") ? PART_FFN : PART_OTHER;
 }
 
 /* "blk.3.ffn_up_exps.weight" is a matrix of all experts, "blk.3.ffn_up.5.weight" that of one (files of early 2024). */
+static void classify_layer(const char *rest, struct member *member)
+{
+    static const char *const single[] = {"ffn_gate.", "ffn_up.", "ffn_down."};
+    member->section = SECTION_LAYERS;
+    member->part = layer_part(rest);
+    if (strstr(rest, "_exps.") != NULL)
+        member->expert = EXPERT_STACKED;
+    for (size_t i = 0; i < sizeof single / sizeof single[0] && member->expert == EXPERT_SHARED; i++) {
+        const char *index = rest + strlen(single[i]);
+        if (starts(rest, single[i]) && !tensor_index(&index, &member->expert))
+            member->expert = EXPERT_SHARED;
+    }
+    if (member->expert != EXPERT_SHARED)
+        member->part = PART_EXPERTS;
+}
+
 static void classify(const char *name, struct member *member)
 {
     const char *rest = name + strlen("blk.");
     member->layer = -1;
     member->expert = EXPERT_SHARED;
-    if (starts(name, "token_embd."))
+    if (starts(name, "token_embd.")) {
         member->section = SECTION_EMBEDDING;
-    else if (starts(name, "output_norm."))
+        member->part = PART_EMBEDDING;
+    } else if (starts(name, "output_norm.")) {
         member->section = SECTION_NORM;
-    else if (starts(name, "output."))
+        member->part = PART_NORMS;
+    } else if (starts(name, "output.")) {
         member->section = SECTION_OUTPUT;
-    else if (starts(name, "blk.") && take_index(&rest, &member->layer)) {
-        member->section = SECTION_LAYERS;
-        if (strstr(rest, "_exps.") != NULL) {
-            member->expert = EXPERT_STACKED;
-            return;
-        }
-        static const char *const single[] = {"ffn_gate.", "ffn_up.", "ffn_down."};
-        for (size_t i = 0; i < sizeof single / sizeof single[0]; i++) {
-            const char *index = rest + strlen(single[i]);
-            if (starts(rest, single[i]) && take_index(&index, &member->expert))
-                return;
-        }
-    } else
+        member->part = PART_OUTPUT;
+    } else if (starts(name, "blk.") && tensor_index(&rest, &member->layer)) {
+        classify_layer(rest, member);
+    } else {
         member->section = SECTION_OTHER;
-}
-
-static int compare_members(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-    if (a->section != b->section)
-        return a->section < b->section ? -1 : 1;
-    if (a->layer != b->layer)
-        return a->layer < b->layer ? -1 : 1;
-    if (a->expert != b->expert)
-        return a->expert < b->expert ? -1 : 1;
-    return compare_offset(a->tensor, b->tensor);
-}
-
-static bool same_block(const struct member *a, const struct member *b)
-{
-    return a->section == b->section && a->layer == b->layer && a->expert == b->expert;
-}
-
-struct grouping {
-    const struct gguf *gguf;
-    struct model *model;
-    bool tied;
-    struct error *err;
-};
-
-/* Vectors are added or scaled with; matrices are multiplied with, but in the embedding only when it is the output head
- * too, and in a block that nothing is known about not for all we know. */
-static bool multiplies(const struct grouping *grouping, const struct member *member)
-{
-    if (member->section == SECTION_OTHER || (member->section == SECTION_EMBEDDING && !grouping->tied))
-        return false;
-    return member->tensor->dim_count >= 2;
-}
-
-static bool add_whole(struct grouping *grouping, const struct member *members, size_t count)
-{
-    static const enum block_kind kinds[] = {BLOCK_EMBEDDING, BLOCK_LAYER, BLOCK_NORM, BLOCK_OUTPUT, BLOCK_OTHER};
-    static const char *const names[] = {"token_embd", "layer", "output_norm", "output", "other"};
-    struct model *model = grouping->model;
-    enum section section = members->section;
-    enum block_kind kind = members->expert == EXPERT_SHARED ? kinds[section] : BLOCK_EXPERT;
-    char name[MODEL_BLOCK_NAME_MAX + 1];
-    if (kind == BLOCK_EXPERT)
-        snprintf(name, sizeof name, "expert%" PRId32 ".%" PRId32, members->layer, members->expert);
-    else if (kind == BLOCK_LAYER)
-        snprintf(name, sizeof name, "layer%" PRId32, members->layer);
-    else
-        snprintf(name, sizeof name, "%s", names[section]);
-    if (!model_add_block(model, name, kind, members->layer, members->expert, grouping->err))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        const struct gguf_tensor *tensor = members[i].tensor;
-        if (!model_add_extent(model, tensor->offset, tensor->bytes, grouping->err) ||
-            (multiplies(grouping, &members[i]) &&
-             !model_add_matter(model, tensor->type, tensor->elements, grouping->err)))
-            return false;
-        /* One row for the one token that is looked up. */
-        if (section == SECTION_EMBEDDING && !grouping->tied)
-            model->blocks[model->block_count - 1].compute_bytes += tensor->bytes / (tensor->elements / tensor->dims[0]);
+        member->part = PART_OTHER;
     }
-    return true;
 }
 
-/* How many experts a stacked tensor holds: its last dimension. */
-static uint64_t stacked_experts(const struct gguf_tensor *tensor)
+static void describe(const struct gguf *gguf, const struct gguf_tensor *tensor, struct member *member)
 {
-    return tensor->dims[tensor->dim_count - 1];
-}
-
-/* Expert e is slice e of each of the layer's stacked tensors. */
-static bool add_stacked(struct grouping *grouping, const struct member *members, size_t count)
-{
-    struct model *model = grouping->model;
-    uint64_t experts = stacked_experts(members->tensor);
-    for (size_t i = 0; i < count; i++) {
-        const struct gguf_tensor *tensor = members[i].tensor;
-        if (stacked_experts(tensor) != experts || tensor->bytes % experts != 0)
-            return fail(grouping->err, STATUS_INPUT,
-                        "part %" PRIu32 ", offset %" PRIu64 ": tensor \"%s\" holds %" PRIu64 " experts in %" PRIu64
-                        " bytes: expected %" PRIu64 " of equal size, as in \"%s\"",
-                        tensor->part + 1, tensor->position, gguf_text(grouping->gguf, tensor->name),
-                        stacked_experts(tensor), tensor->bytes, experts,
-                        gguf_text(grouping->gguf, members->tensor->name));
-    }
-    for (uint64_t e = 0; e < experts; e++) {
-        char name[MODEL_BLOCK_NAME_MAX + 1];
-        snprintf(name, sizeof name, "expert%" PRId32 ".%" PRIu64, members->layer, e);
-        if (!model_add_block(model, name, BLOCK_EXPERT, members->layer, (int32_t)e, grouping->err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            const struct gguf_tensor *tensor = members[i].tensor;
-            uint64_t bytes = tensor->bytes / experts;
-            if (!model_add_extent(model, tensor->offset + e * bytes, bytes, grouping->err) ||
-                (tensor->dim_count >= 3 &&
-                 !model_add_matter(model, tensor->type, tensor->elements / experts, grouping->err)))
-                return false;
-        }
-    }
-    if (experts > grouping->model->shape.experts)
-        grouping->model->shape.experts =
-            (uint32_t)experts; /* at most MODEL_BLOCKS_MAX, or there were too many blocks */
-    return true;
+    *member = (struct member){.name = gguf_text(gguf, tensor->name),
+                              .file_part = tensor->part,
+                              .position = tensor->position,
+                              .type = tensor->type,
+                              .offset = tensor->offset,
+                              .bytes = tensor->bytes,
+                              .elements = tensor->elements,
+                              .rows = tensor->elements / tensor->dims[0]};
+    classify(member->name, member);
+    const bool stacked = member->expert == EXPERT_STACKED;
+    member->is_matrix = tensor->dim_count >= (stacked ? 3 : 2);
+    member->stacked = stacked ? tensor->dims[tensor->dim_count - 1] : 0;
 }
 
 /* What the tensors say of the shape. */
@@ -334,24 +242,15 @@ static void observe(const struct gguf *gguf, struct model *model, bool *tied)
 
 static bool group(const struct gguf *gguf, struct model *model, struct error *err)
 {
-    struct grouping grouping = {.gguf = gguf, .model = model, .err = err};
-    size_t count = gguf->tensor_count;
-    observe(gguf, model, &grouping.tied);
+    const size_t count = gguf->tensor_count;
+    bool tied;
+    observe(gguf, model, &tied);
     struct member *members = calloc(count + 1, sizeof *members);
     if (members == NULL)
         return fail(err, STATUS_IO, "out of memory: %zu tensors", count);
-    for (size_t i = 0; i < count; i++) {
-        members[i].tensor = &gguf->tensors[i];
-        classify(gguf_text(gguf, gguf->tensors[i].name), &members[i]);
-    }
-    qsort(members, count, sizeof *members, compare_members);
-    bool ok = true;
-    for (size_t first = 0, next; first < count && ok; first = next) {
-        for (next = first + 1; next < count && same_block(&members[first], &members[next]);)
-            next++;
-        ok = members[first].expert == EXPERT_STACKED ? add_stacked(&grouping, &members[first], next - first)
-                                                     : add_whole(&grouping, &members[first], next - first);
-    }
+    for (size_t i = 0; i < count; i++)
+        describe(gguf, &gguf->tensors[i], &members[i]);
+    const bool ok = tensor_blocks_add(members, count, tied, model, err);
     free(members);
     return ok;
 }

@@ -143,6 +143,13 @@ bool model_add_matter(struct model *model, uint32_t type, uint64_t elements, str
     return true;
 }
 
+bool model_add_part(struct model *model, enum model_part part, uint64_t bytes, struct error *err)
+{
+    must(part < MODEL_PARTS);
+    return add(model->part_bytes[part], bytes, &model->part_bytes[part]) ||
+           fail(err, STATUS_INPUT, "the blocks together have more than 2^63 bytes");
+}
+
 static uint32_t name_hash(const char *name) /* FNV-1a, 32 bits: draft-eastlake-fnv */
 {
     uint32_t hash = 2166136261u;
@@ -200,12 +207,28 @@ static bool sum_blocks(struct model *model, struct error *err)
     return true;
 }
 
+/* The parts of a model whose builder has told none. */
+static void sum_parts(struct model *model)
+{
+    static const enum model_part parts[BLOCK_KINDS] = {
+        [BLOCK_EMBEDDING] = PART_EMBEDDING, [BLOCK_NORM] = PART_NORMS,    [BLOCK_LAYER] = PART_OTHER,
+        [BLOCK_EXPERT] = PART_EXPERTS,      [BLOCK_OUTPUT] = PART_OUTPUT, [BLOCK_OTHER] = PART_OTHER,
+    };
+    uint64_t sum = 0; /* of the bytes of all extents, which fit */
+    for (int part = 0; part < MODEL_PARTS; part++)
+        sum += model->part_bytes[part];
+    must(sum == 0 || sum == model->weights_bytes);
+    for (uint32_t b = 0; sum == 0 && b < model->block_count; b++)
+        model->part_bytes[parts[model->blocks[b].kind]] += model->blocks[b].bytes;
+}
+
 bool model_finish(struct model *model, struct error *err)
 {
     if (model->block_count == 0)
         return fail(err, STATUS_INPUT, "a model without a block");
     if (!sum_blocks(model, err) || !index_names(model, err))
         return false;
+    sum_parts(model);
     if (model->file_bytes == 0)
         model->file_bytes = model->weights_bytes;
     uint64_t kv = 0;

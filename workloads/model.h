@@ -43,6 +43,19 @@ struct block {
 enum output_copy { OUTPUT_COPY_NO, OUTPUT_COPY_FILE, OUTPUT_COPY_MEMORY, OUTPUT_COPIES };
 extern const char *const output_copy_names[OUTPUT_COPIES];
 
+/* What weights are for: finer than blocks, as a layer is one. Norms are vectors that scale; the router of experts and
+ * an expert that all tokens use are feed-forward; a tied matrix is embedding. */
+enum model_part {
+    PART_EMBEDDING,
+    PART_ATTENTION,
+    PART_FFN,
+    PART_EXPERTS,
+    PART_NORMS,
+    PART_OUTPUT,
+    PART_OTHER,
+    MODEL_PARTS
+};
+
 /* The numbers of a transformer. All 0 for a model that is only a list of blocks. */
 struct shape {
     uint32_t layers, width, vocab, heads, kv_heads, head_size, ffn;
@@ -87,12 +100,13 @@ struct model {
     struct matter *matters;
     char *names;
     uint64_t names_bytes;
-    uint64_t *keys;              /* of a numbered model: see model_numbered; else NULL */
-    uint64_t weights_bytes;      /* sum of all blocks */
-    uint64_t file_bytes;         /* with headers and padding; weights_bytes for a list */
-    uint64_t kv_bytes_per_token; /* KV cache in f16; 0 without a shape */
-    uint32_t *name_slots;        /* names to ids, for model_find: open addressing, 0 = empty, else id + 1 */
-    uint32_t name_slot_count;    /* a power of two, or 0 before model_finish */
+    uint64_t *keys;                   /* of a numbered model: see model_numbered; else NULL */
+    uint64_t weights_bytes;           /* sum of all blocks */
+    uint64_t part_bytes[MODEL_PARTS]; /* of these, by part: the same sum */
+    uint64_t file_bytes;              /* with headers and padding; weights_bytes for a list */
+    uint64_t kv_bytes_per_token;      /* KV cache in f16; 0 without a shape */
+    uint32_t *name_slots;             /* names to ids, for model_find: open addressing, 0 = empty, else id + 1 */
+    uint32_t name_slot_count;         /* a power of two, or 0 before model_finish */
     struct {
         size_t blocks, extents, matters, names;
     } capacity; /* while it is built */
@@ -158,13 +172,15 @@ block_id model_numbered_find(const struct model *model, const char *name);
  * model_add_matter for it; model_finish computes the sums, policy_blocks, and trims. On failure call model_free.
  *
  * An extent that begins where the block's last one ends is joined to it; matter of a type that the block has is added
- * to it. model_finish keeps a file_bytes or kv_bytes_per_token that the builder has set, else the first becomes
+ * to it. Either all bytes are given a part or none: then their block's kind tells it, and of a layer it is PART_OTHER.
+ * model_finish keeps a file_bytes or kv_bytes_per_token that the builder has set, else the first becomes
  * weights_bytes, and the second follows from the shape (kv_elements of kv.h, 2 bytes each). */
 void model_start(struct model *model, const char *name, const char *quant);
 bool model_add_block(struct model *model, const char *name, enum block_kind kind, int32_t layer, int32_t expert,
                      struct error *err);
 bool model_add_extent(struct model *model, uint64_t offset_bytes, uint64_t bytes, struct error *err);
 bool model_add_matter(struct model *model, uint32_t type, uint64_t elements, struct error *err);
+bool model_add_part(struct model *model, enum model_part part, uint64_t bytes, struct error *err);
 /* STATUS_INPUT when there is no block, a block of 0 bytes, two of one name, or a sum that overflows. */
 bool model_finish(struct model *model, struct error *err);
 
