@@ -217,14 +217,20 @@ static error_t parse_show(int key, char *text, struct argp_state *state)
     return good ? 0 : EINVAL;
 }
 
+/* A profile's name has no such ending. */
+static bool is_model_file(const char *name)
+{
+    const size_t length = strlen(name);
+    return model_file_kind(name) != MODEL_FILE_GGUF || (length > 5 && strcmp(name + length - 5, ".gguf") == 0);
+}
+
 static bool build(const struct show_input *input, struct model *model, struct error *err)
 {
     const char *name = input->action.name;
-    size_t length = strlen(name);
-    if (length > 5 && strcmp(name + length - 5, ".gguf") == 0) {
-        if (input->has_quant)
+    if (is_model_file(name)) {
+        if (input->has_quant && model_file_kind(name) != MODEL_FILE_CONFIG)
             return fail(err, STATUS_USAGE, "--quant: a file has a quantisation of its own");
-        return model_from_gguf(name, model, err);
+        return model_from_file(name, input->quant, model, err);
     }
     struct profile_dirs dirs;
     struct shape shape;

@@ -54,16 +54,27 @@ bool experiment_add(struct experiment *experiment, const char *section, const ch
 
 /* ---- Overrides ---- */
 
-/* Keys that exclude each other: what --set names takes the place of the others in the file. */
-static bool excludes(const struct option *new, const struct option *old)
+/* Does model.file name nothing but files that quant applies to? */
+static bool is_config_file(const struct setting *setting)
 {
+    bool all = strcmp(setting->option->key, "file") == 0;
+    for (uint32_t i = 0; i < setting->count && all; i++)
+        all = model_file_kind(setting->values[i].text) == MODEL_FILE_CONFIG;
+    return all;
+}
+
+/* Keys that exclude each other: what --set names takes the place of the others in the file. */
+static bool excludes(const struct setting *setting, const struct option *old)
+{
+    const struct option *new = setting->option;
     if (strcmp(new->section, old->section) != 0 || new == old)
         return false;
     bool new_source = strcmp(new->key, "file") == 0 || strcmp(new->key, "blocks") == 0;
     bool old_source = strcmp(old->key, "file") == 0 || strcmp(old->key, "blocks") == 0;
     if (strcmp(new->section, "model") == 0)
-        return (new_source && (old_source || old->scope == SCOPE_SHAPE || strcmp(old->key, "profile") == 0 ||
-                               strcmp(old->key, "name") == 0)) ||
+        return (new_source &&
+                (old_source || old->scope == SCOPE_SHAPE || strcmp(old->key, "profile") == 0 ||
+                 strcmp(old->key, "name") == 0 || (old->scope == SCOPE_QUANT && !is_config_file(setting)))) ||
                (strcmp(new->key, "profile") == 0 && old_source);
     if (strcmp(new->section, "policy") == 0)
         return new->type != OPTION_PATH && old->type != OPTION_PATH &&
@@ -73,12 +84,13 @@ static bool excludes(const struct option *new, const struct option *old)
             (strcmp(new->key, "sequence") == 0 && strcmp(old->key, "trace") == 0));
 }
 
-static void displace(struct experiment *experiment, const struct option *option)
+static void displace(struct experiment *experiment, const struct setting *by)
 {
+    const struct setting added = *by; /* it moves with the others */
     size_t kept = 0;
     for (size_t i = 0; i < experiment->setting_count; i++) {
         const struct setting *setting = &experiment->settings[i];
-        if (setting->level == LEVEL_SET || !excludes(option, setting->option))
+        if (setting->level == LEVEL_SET || !excludes(&added, setting->option))
             experiment->settings[kept++] = *setting;
     }
     experiment->setting_count = kept;
@@ -109,7 +121,7 @@ static bool add_override(struct experiment *experiment, const char *override, st
     if (!experiment_add(experiment, trim(copy), trim(copy + (dot - override) + 1), trim(copy + (equals - override) + 1),
                         LEVEL_SET, NULL, 0, &setting, err))
         return false;
-    displace(experiment, setting->option);
+    displace(experiment, setting);
     return true;
 }
 

@@ -23,6 +23,19 @@ static bool finish_window(const struct selection *selection, struct shape *shape
            fail_at(selection, "model", "window_layers", err, "more than the model has layers");
 }
 
+/* The file's name, with its folder where the files of all checkpoints have that name. */
+static const char *file_name(const char *path)
+{
+    const char *name = base_name(path);
+    char label[sizeof((struct model *)NULL)->name];
+    model_file_label(path, label, sizeof label);
+    if (strncmp(name, label, strlen(label)) == 0 || name == path)
+        return name;
+    for (name--; name > path && name[-1] != '/';)
+        name--;
+    return name;
+}
+
 bool finish_model(const struct selection *selection, struct run_config *config, struct error *err)
 {
     struct model_spec *model = &config->model;
@@ -33,14 +46,15 @@ bool finish_model(const struct selection *selection, struct run_config *config, 
     if (model->file && (profile || model->has_shape))
         return fail_at(selection, "model", "file", err,
                        "given beside another model; expected one of profile, file, blocks and the keys of a shape");
-    if (!model->has_shape && is_given(selection, "model", "quant"))
+    if (!chosen_of(selection, "model", "quant")->used && is_given(selection, "model", "quant"))
         return fail_at(selection, "model", "quant", err,
-                       "applies to a profile's weights; files and lists of blocks bring their own sizes");
+                       "applies to the weights of a profile or a config.json; other files and lists of blocks bring "
+                       "their own sizes");
     if (!finish_window(selection, &model->shape, err))
         return false;
     if (!model->name)
         model->name = profile                  ? profile->name
-                      : model->file            ? base_name(model->file)
+                      : model->file            ? file_name(model->file)
                       : model->blocks          ? "blocks"
                       : model->has_shape       ? "shape"
                       : config->workload.trace ? base_name(config->workload.trace)

@@ -56,10 +56,12 @@ static void feed_number(XXH3_state_t *state, uint64_t number)
 
 static void feed_shape(XXH3_state_t *state, const struct shape *shape)
 {
-    const uint64_t numbers[] = {shape->layers,       shape->width,      shape->vocab,      shape->heads,
-                                shape->kv_heads,     shape->head_size,  shape->ffn,        shape->experts,
-                                shape->experts_used, shape->expert_ffn, shape->shared_ffn, shape->tied,
-                                shape->gated,        shape->qk_norm,    shape->window,     shape->window_layers};
+    const uint64_t numbers[] = {
+        shape->layers,     shape->width,        shape->vocab,       shape->heads,        shape->kv_heads,
+        shape->head_size,  shape->ffn,          shape->experts,     shape->experts_used, shape->expert_ffn,
+        shape->shared_ffn, shape->dense_layers, shape->latent,      shape->latent_rope,  shape->tied,
+        shape->gated,      shape->qk_norm,      shape->attn_bias,   shape->fused_qkv,    shape->post_norms,
+        shape->parallel,   shape->imatrix,      shape->output_copy, shape->window,       shape->window_layers};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         feed_number(state, numbers[i]);
 }
@@ -69,7 +71,8 @@ static void feed_shape(XXH3_state_t *state, const struct shape *shape)
 static bool hash_model(const char *path, XXH3_state_t *state, struct error *err)
 {
     struct model model;
-    if (!model_from_gguf(path, &model, err))
+    /* Of numbers alone any quantisation shows all; the run's own is in its config. */
+    if (!model_from_file(path, QUANT_F32, &model, err))
         return false;
     feed_shape(state, &model.shape);
     feed_number(state, model.kv_bytes_per_token);

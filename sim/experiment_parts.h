@@ -19,7 +19,7 @@ struct experiment {
     const char *name;
     bool alone; /* it describes one profile and no run: every option matters */
     struct {
-        size_t kind, mode, allocator, kill, zram, apps;
+        size_t kind, mode, allocator, kill, zram, apps, file;
         size_t flops_types, memory_types; /* the first of the rates by tensor type, in the order of tensor_types */
     } at;                                 /* places in the option table of the keys that decide which others matter */
     struct setting *defaults;             /* by option; option == NULL where there is none */

@@ -32,6 +32,7 @@ void selection_start(struct experiment *experiment)
     experiment->at.apps = index_of(experiment, "device", "apps");
     experiment->at.flops_types = index_of(experiment, "device", "flops_f32");
     experiment->at.memory_types = index_of(experiment, "device", "memory_f32");
+    experiment->at.file = index_of(experiment, "model", "file");
 }
 
 static bool given(const struct chosen *chosen)
@@ -56,7 +57,7 @@ struct scope {
     enum loader_mode mode;
     enum kill_rule rule;
     enum allocator_kind allocator;
-    bool has_shape, has_zram, has_apps;
+    bool has_shape, has_config_file, has_zram, has_apps;
 };
 
 static bool in_scope(enum option_scope wanted, const struct scope *scope)
@@ -78,6 +79,8 @@ static bool in_scope(enum option_scope wanted, const struct scope *scope)
         return scope->mode != LOADER_READ;
     case SCOPE_SHAPE:
         return scope->has_shape;
+    case SCOPE_QUANT:
+        return scope->has_shape || scope->has_config_file;
     case SCOPE_PRESSURE:
         return scope->mode == LOADER_MMAP || scope->has_zram || scope->has_apps || scope->rule > KILL_THRESHOLD;
     case SCOPE_ZRAM:
@@ -105,18 +108,21 @@ static void mark_used(struct selection *selection)
     for (size_t i = 0; i < experiment->reader.option_count; i++) {
         const struct option *option = &experiment->reader.options[i];
         struct chosen *chosen = &selection->chosen[i];
-        if (option->scope == SCOPE_SHAPE && strcmp(option->key, "quant") != 0)
+        if (option->scope == SCOPE_SHAPE)
             selection->has_shape = selection->has_shape || given(chosen);
         if (option->type == OPTION_PART)
             selection->by_parts = selection->by_parts || given(chosen);
     }
     const struct chosen *apps = &selection->chosen[experiment->at.apps];
+    const struct chosen *file = &selection->chosen[experiment->at.file];
     const struct scope scope = {
         .kind = (enum workload_kind)choice_at(selection, experiment->at.kind),
         .mode = (enum loader_mode)choice_at(selection, experiment->at.mode),
         .rule = (enum kill_rule)choice_at(selection, experiment->at.kill),
         .allocator = (enum allocator_kind)choice_at(selection, experiment->at.allocator),
         .has_shape = selection->has_shape,
+        .has_config_file =
+            file->setting && model_file_kind(file->setting->values[file->item].text) == MODEL_FILE_CONFIG,
         .has_zram = choice_at(selection, experiment->at.zram) > 0,
         .has_apps = apps->setting->values[apps->item].apps != NULL,
     };
@@ -126,7 +132,7 @@ static void mark_used(struct selection *selection)
         struct chosen *chosen = &selection->chosen[i];
         chosen->used = experiment->alone || in_scope(option->scope, &scope);
         /* A model's source stays visible to the checks that tell which of them exclude each other. */
-        if (!chosen->used && option->scope != SCOPE_SHAPE)
+        if (!chosen->used && option->scope != SCOPE_SHAPE && option->scope != SCOPE_QUANT)
             *chosen = (struct chosen){.setting = fallback->option ? fallback : NULL};
     }
 }

@@ -47,7 +47,8 @@ enum option_scope {
     SCOPE_READS,    /* loader.mode = chunked or read: the app reads the file itself */
     SCOPE_MMAP,     /* loader.mode = mmap */
     SCOPE_POLICY,   /* loader.mode = chunked, or mmap, whose pin rule it is */
-    SCOPE_SHAPE,    /* the model is given by its numbers */
+    SCOPE_SHAPE,    /* the model is given by its numbers: keys of a profile or a config */
+    SCOPE_QUANT,    /* the same, or by a file that has numbers alone */
     SCOPE_PRESSURE, /* the system does more than kill at a threshold: mmap, zram, apps, or another rule */
     SCOPE_ZRAM,     /* device.zram is not 0 */
     SCOPE_LMKD,     /* device.kill, each of the rules */

@@ -15,14 +15,15 @@ static const struct option experiment_options[] = {
 static const struct option model_options[] = {
     {"model", "profile", OPTION_PROFILE, RANGE(1, PATH_MAX_BYTES), .list = true,
      .help = "a model of configs/models; keys given here override its own"},
-    {"model", "file", OPTION_PATH, FIELD(model.file), RANGE(1, PATH_MAX_BYTES), .list = true, .help = "a GGUF file"},
+    {"model", "file", OPTION_PATH, FIELD(model.file), RANGE(1, PATH_MAX_BYTES), .list = true,
+     .help = "a GGUF file, a safetensors file or index, or a Hugging Face config.json"},
     {"model", "blocks", OPTION_TEXT, FIELD(model.blocks), RANGE(1, TEXT_MAX_BYTES),
      .help = "a list of blocks: 256 x 1MiB, or embed:512MB layer1:768MB"},
     {"model", "name", OPTION_TEXT, FIELD(model.name), RANGE(1, NAME_MAX_BYTES),
      .help = "name of the model in records; default: the profile's or the file's"},
-    {"model", "quant", OPTION_CHOICE, SCOPE_SHAPE, FIELD(model.quant), .names = quant_names, .name_count = QUANTS,
+    {"model", "quant", OPTION_CHOICE, SCOPE_QUANT, FIELD(model.quant), .names = quant_names, .name_count = QUANTS,
      .fallback = "q4_0", .list = true,
-     .help = "quantisation of a profile's weights; `model quants` lists them with their sizes"},
+     .help = "quantisation of the weights of a profile or a config.json; `model quants` lists them with their sizes"},
 #define SHAPE(name, member, least, most, default_text, text)                                                           \
     {                                                                                                                  \
         "model", name, OPTION_COUNT, SCOPE_SHAPE, FIELD(model.shape.member), RANGE(least, most),                       \

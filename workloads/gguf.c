@@ -255,21 +255,11 @@ static bool group(const struct gguf *gguf, struct model *model, struct error *er
     return ok;
 }
 
-/* The file's name without folders and ending. */
-static void name_of(const char *path, char *out, size_t size)
-{
-    const char *slash = strrchr(path, '/');
-    snprintf(out, size, "%s", slash != NULL ? slash + 1 : path);
-    size_t length = strlen(out);
-    if (length > 5 && strcmp(out + length - 5, ".gguf") == 0)
-        out[length - 5] = '\0';
-}
-
 bool model_from_gguf(const char *path, struct model *model, struct error *err)
 {
     struct gguf gguf;
     char name[sizeof model->name];
-    name_of(path, name, sizeof name);
+    model_file_label(path, name, sizeof name);
     model_start(model, name, "");
     bool ok = gguf_read(path, &gguf, err) && gguf_metadata(path, &gguf, model, err);
     if (ok && !(group(&gguf, model, err) && (model->file_bytes = gguf.file_bytes, model_finish(model, err))))

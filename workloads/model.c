@@ -284,7 +284,7 @@ bool model_build(const struct model_spec *spec, struct model *model, struct erro
         return model_from_blocks(spec->name, spec->blocks, model, err);
     if (spec->has_shape)
         return model_from_shape(spec->name, &spec->shape, spec->quant, model, err);
-    if (!model_from_gguf(spec->file, model, err))
+    if (!model_from_file(spec->file, spec->quant, model, err))
         return false;
     if (spec->name != NULL && *spec->name != '\0')
         snprintf(model->name, sizeof model->name, "%s", spec->name);

@@ -119,10 +119,10 @@ struct model_spec {
     const char *name;   /* for messages and records */
     const char *blocks; /* "256 x 1MiB" or "embed:512MB layer1:768MB"; a name gives the kind: embed..., norm..., layerN,
                            expertL.E, lm_head / output..., else other */
-    const char *file;   /* a GGUF file */
+    const char *file;   /* a model file: see model_from_file */
     bool has_shape;     /* a profile with numbers */
     struct shape shape;
-    enum quant quant;
+    enum quant quant; /* of a profile, and of a file that has numbers alone */
 };
 
 /* Builds a model; exactly one of blocks, file and has_shape is given. The model owns its memory. STATUS_USAGE for a bad
@@ -133,7 +133,22 @@ bool model_build(const struct model_spec *spec, struct model *model, struct erro
 bool model_from_blocks(const char *name, const char *blocks, struct model *model, struct error *err);
 bool model_from_shape(const char *name, const struct shape *shape, enum quant quant, struct model *model,
                       struct error *err);
+bool model_from_file(const char *path, enum quant quant, struct model *model, struct error *err);
+
+/* What a file is, by its name. In model_file.c. */
+enum model_file {
+    MODEL_FILE_GGUF,        /* any name but those below */
+    MODEL_FILE_SAFETENSORS, /* x.safetensors; x.safetensors.index.json, which names several such files */
+    MODEL_FILE_CONFIG       /* any other x.json: a config.json of Hugging Face, numbers that `quant` makes sizes of */
+};
+enum model_file model_file_kind(const char *path);
 bool model_from_gguf(const char *path, struct model *model, struct error *err);
+bool model_from_safetensors(const char *path, struct model *model, struct error *err);
+bool model_from_config(const char *path, enum quant quant, struct model *model, struct error *err);
+
+/* The name of a model file, cut to `size`: the file's without folder and ending; where all checkpoints have files of
+ * that name (config.json, model.safetensors), its folder's. */
+void model_file_label(const char *path, char *label, size_t size);
 
 /* STATUS_USAGE for numbers out of range or that do not go together. */
 bool shape_check(const struct shape *shape, struct error *err);

@@ -28,6 +28,7 @@ struct layout {
     struct quant_model quant;
     uint32_t downs; /* tensors of ROLE_FFN_DOWN so far */
     uint64_t offset;
+    uint64_t bias_bytes; /* placed, and of the part of the matrix that follows */
     struct error *err;
 };
 
@@ -57,22 +58,51 @@ static bool place(struct layout *layout, enum tensor_role role, uint32_t layer, 
 }
 
 /* Adds a placed matrix to the block under construction. Norms and biases take part in no matrix product. */
-static bool take(struct layout *layout, const struct placed *placed, bool multiplies)
+static bool take(struct layout *layout, const struct placed *placed, enum model_part part, bool multiplies)
 {
+    const uint64_t bytes = placed->bytes + layout->bias_bytes; /* both in a file of less than 2^63 bytes */
+    layout->bias_bytes = 0;
     return model_add_extent(layout->model, placed->offset, placed->bytes, layout->err) &&
+           model_add_part(layout->model, part, bytes, layout->err) &&
            (!multiplies || model_add_matter(layout->model, placed->type, placed->elements, layout->err));
+}
+
+static enum model_part part_of(enum tensor_role role)
+{
+    switch (role) {
+    case ROLE_EMBEDDING:
+    case ROLE_EMBEDDING_TIED:
+        return PART_EMBEDDING;
+    case ROLE_OUTPUT:
+        return PART_OUTPUT;
+    case ROLE_NORM:
+        return PART_NORMS;
+    case ROLE_FFN_UP:
+    case ROLE_FFN_DOWN:
+    case ROLE_ROUTER:
+        return PART_FFN;
+    default:
+        return PART_ATTENTION;
+    }
 }
 
 static bool put(struct layout *layout, enum tensor_role role, uint32_t layer, uint64_t row, uint64_t rows)
 {
     struct placed placed;
-    return place(layout, role, layer, row, rows, 1, &placed) &&
-           take(layout, &placed, role != ROLE_NORM && role != ROLE_BIAS);
+    return place(layout, role, layer, row, rows, 1, &placed) && take(layout, &placed, part_of(role), role != ROLE_NORM);
 }
 
+/* A bias, in front of what it belongs to. */
 static bool put_bias(struct layout *layout, uint32_t layer, uint64_t elements, bool there)
 {
-    return !there || put(layout, ROLE_BIAS, layer, elements, 1);
+    struct placed placed;
+    if (!there)
+        return true;
+    if (!place(layout, ROLE_BIAS, layer, elements, 1, 1, &placed) ||
+        !model_add_extent(layout->model, placed.offset, placed.bytes, layout->err))
+        return false;
+    layout->bias_bytes += placed.bytes;
+    return true;
 }
 
 static bool put_norm(struct layout *layout, uint32_t layer, uint64_t elements)
@@ -136,7 +166,7 @@ static bool add_expert(struct layout *layout, uint32_t layer, uint32_t expert, c
     for (uint32_t i = 0; i < tensor_count; i++) {
         struct placed slice = tensors[i];
         slice.offset += expert * slice.bytes; /* inside the whole tensor, which place() has checked */
-        if (!take(layout, &slice, true))
+        if (!take(layout, &slice, PART_EXPERTS, true))
             return false;
     }
     return true;
@@ -192,7 +222,7 @@ static bool add_embedding(struct layout *layout, struct placed *placed)
     const bool own_output = !shape->tied || shape->output_copy == OUTPUT_COPY_FILE;
     if (!model_add_block(layout->model, "token_embd", BLOCK_EMBEDDING, -1, -1, layout->err) ||
         !place(layout, own_output ? ROLE_EMBEDDING : ROLE_EMBEDDING_TIED, 0, shape->width, shape->vocab, 1, placed) ||
-        !take(layout, placed, also_output))
+        !take(layout, placed, PART_EMBEDDING, also_output))
         return false;
     if (!also_output)
         layout->model->blocks[0].compute_bytes = placed->bytes / shape->vocab;
@@ -208,7 +238,7 @@ static bool add_output(struct layout *layout, const struct placed *embedding)
     if (!model_add_block(layout->model, "output", BLOCK_OUTPUT, -1, -1, layout->err))
         return false;
     if (shape->tied && shape->output_copy == OUTPUT_COPY_MEMORY)
-        return take(layout, embedding, true);
+        return take(layout, embedding, PART_OUTPUT, true);
     return put_bias(layout, 0, shape->vocab, shape->parallel) &&
            put(layout, ROLE_OUTPUT, 0, shape->width, shape->vocab);
 }

@@ -51,6 +51,8 @@ const struct tensor_type_info tensor_types[] = {
     {"nvfp4", 40, 64, 36, 0},
     {"q1_0", 41, 128, 18, 0},
     {"q2_0", 42, 64, 18, 0},
+    {"f8_e4m3", TYPE_NO_NUMBER, 1, 1, 0}, /* of safetensors files */
+    {"f8_e5m2", TYPE_NO_NUMBER, 1, 1, 0},
 };
 const uint32_t tensor_type_count = sizeof tensor_types / sizeof tensor_types[0];
 _Static_assert(sizeof tensor_types / sizeof tensor_types[0] <= TENSOR_TYPES_MAX, "rates by type would not fit");

@@ -32,6 +32,47 @@ show gemma-2-2b --context 4097
 is 'one token more: half of the layers' "$(of kv_bytes)" $((4096 * 106496 + 53248))
 ok 'for people' sh -c '"$0" model show gemma-2-2b --context 8192 | grep -Eq "^kv_bytes +624 MiB$"' "$POCKETLOAD"
 
+# A checkpoint of Hugging Face: a layer of width 4 in bf16, 8 rows of vocabulary, and its config.
+mkdir "$scratch/tiny"
+cat >"$scratch/tiny/config.json" <<'END'
+{"architectures": ["LlamaForCausalLM"], "hidden_size": 4, "intermediate_size": 2, "num_attention_heads": 1,
+ "num_hidden_layers": 1, "vocab_size": 8, "tie_word_embeddings": true}
+END
+cat >"$scratch/header" <<'END'
+{"model.embed_tokens.weight": {"dtype": "BF16", "shape": [8, 4], "data_offsets": [0, 64]},
+ "model.layers.0.self_attn.q_proj.weight": {"dtype": "BF16", "shape": [4, 4], "data_offsets": [64, 96]},
+ "model.norm.weight": {"dtype": "BF16", "shape": [4], "data_offsets": [96, 104]}}
+END
+size=$(wc -c <"$scratch/header")
+{
+    printf "\\$(printf %o $((size % 256)))\\$(printf %o $((size / 256)))\\0\\0\\0\\0\\0\\0"
+    cat "$scratch/header"
+    head -c 104 /dev/zero
+} >"$scratch/tiny/model.safetensors"
+show "$scratch/tiny/model.safetensors"
+is 'a safetensors file' "$(of name quant layers vocab blocks weights_bytes file_bytes embedding_bytes layer_bytes)" \
+    "tiny bf16 1 8 3 104 $((8 + size + 104)) 64 32"
+show "$scratch/tiny/config.json" --quant f32
+is 'a config: embedding, two norms and 64 + 24 weights of a layer, a norm' \
+    "$(of name quant weights_bytes kv_bytes_per_token)" "tiny f32 $((4 * (32 + 8 + 64 + 24 + 4))) 16"
+bad 2 '^pocketload: --quant: a file has a quantisation of its own$' 'a quantisation of a safetensors file' \
+    model show "$scratch/tiny/model.safetensors" --quant q8_0
+sed 's/Llama/Lama/' "$scratch/tiny/config.json" >"$scratch/bad.json"
+bad 3 'bad.json: architectures: "LamaForCausalLM" is not modelled: did you mean LlamaForCausalLM' \
+    'an unknown architecture' model show "$scratch/bad.json"
+small_config | sed 's/^blocks = .*/file = tiny\/config.json\nquant = f16, f32/; s/^kind = .*/kind = dense/; /^sequence/d
+    s/^budget = .*/budget = 2MiB/' >"$scratch/config.ini"
+"$POCKETLOAD" run "$scratch/config.ini" --db none --format csv >"$scratch/runs.csv"
+is 'its quantisations can be swept' \
+    "$(cut -d, -f4,5 "$scratch/runs.csv" | sort -u | paste -sd ' ' -)" \
+    'model,quant tiny/config.json,f16 tiny/config.json,f32'
+"$POCKETLOAD" run "$scratch/config.ini" --set model.file="$scratch/tiny/model.safetensors" --db none --format csv |
+    cut -d, -f4,5 | sort -u | paste -sd ' ' - >"$scratch/names"
+is 'a file in place of it displaces the quantisation' "$(cat "$scratch/names")" \
+    'model,quant tiny/model.safetensors,bf16'
+bad 2 'model.quant: applies to the weights of a profile or a config.json' 'both' run "$scratch/config.ini" --db none \
+    --set model.file="$scratch/tiny/model.safetensors" --set model.quant=f16
+
 bad 2 '^pocketload: --context: "0"' 'no context' model show llama-3.2-3b --context 0
 bad 2 '^pocketload: --batch: "x"' 'a batch that is no number' model show llama-3.2-3b --batch x
 bad 2 '^pocketload: --kv-type: unknown type "q8"; expected f16, f32, q8_0 or q4_0$' 'a type that a cache cannot have' \
