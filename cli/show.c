@@ -29,7 +29,10 @@ static const char *cell_text(const struct column *column, const void *record, ch
         memcpy(&value, at, sizeof value);
         if (isnan(value))
             return "";
-        snprintf(out, CELL_BYTES, "%.6g", value);
+        if (ends_with(column->name, "_share"))
+            snprintf(out, CELL_BYTES, "%.1f %%", 100 * value);
+        else
+            snprintf(out, CELL_BYTES, "%.6g", value);
         return out;
     }
     int64_t value;

@@ -223,7 +223,7 @@ static void describe(const struct gguf *gguf, const struct gguf_tensor *tensor, 
 /* What the tensors say of the shape. */
 static void observe(const struct gguf *gguf, struct model *model, bool *tied)
 {
-    bool output = false, embedding = false;
+    bool output = false, embedding = false, norm_bias = false, second_norm = false, double_up = false;
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];
         const char *name = gguf_text(gguf, tensor->name);
@@ -231,6 +231,13 @@ static void observe(const struct gguf *gguf, struct model *model, bool *tied)
         model->shape.gated |=
             starts(name, "blk.") && strstr(name, ".ffn_gate") != NULL && strstr(name, ".ffn_gate_inp") == NULL;
         model->shape.qk_norm |= starts(name, "blk.") && strstr(name, ".attn_q_norm.") != NULL;
+        model->shape.attn_bias |= starts(name, "blk.") && strstr(name, ".attn_q.bias") != NULL;
+        model->shape.fused_qkv |= starts(name, "blk.") && strstr(name, ".attn_qkv.weight") != NULL;
+        model->shape.post_norms |= starts(name, "blk.") && strstr(name, ".post_ffw_norm.") != NULL;
+        norm_bias |= starts(name, "blk.") && strstr(name, ".attn_norm.bias") != NULL;
+        second_norm |= starts(name, "blk.") && strstr(name, ".ffn_norm.") != NULL;
+        double_up |= starts(name, "blk.") && strstr(name, ".ffn_up.weight") != NULL && model->shape.ffn != 0 &&
+                     tensor->elements / tensor->dims[0] == 2 * (uint64_t)model->shape.ffn;
         if (strcmp(name, "token_embd.weight") == 0) {
             embedding = true;
             if (model->shape.vocab == 0 && tensor->dim_count >= 2 && tensor->dims[1] <= SHAPE_MAX)
@@ -238,6 +245,8 @@ static void observe(const struct gguf *gguf, struct model *model, bool *tied)
         }
     }
     *tied = model->shape.tied = embedding && !output;
+    model->shape.gated |= double_up;                   /* gate and up in one matrix */
+    model->shape.parallel = norm_bias && !second_norm; /* as Phi-2's are */
 }
 
 static bool group(const struct gguf *gguf, struct model *model, struct error *err)

@@ -32,6 +32,25 @@ show gemma-2-2b --context 4097
 is 'one token more: half of the layers' "$(of kv_bytes)" $((4096 * 106496 + 53248))
 ok 'for people' sh -c '"$0" model show gemma-2-2b --context 8192 | grep -Eq "^kv_bytes +624 MiB$"' "$POCKETLOAD"
 
+# By parts. A layer of Qwen3 30B in f16: q and o 2048 x 4096, k and v 2048 x 512; a router of 128 rows in f32; 128 experts
+# of 3 x 2048 x 768; norms of 2 x 2048 + 2 x 128 in f32.
+show qwen3-30b-a3b --quant f16
+is 'weights by part' \
+    "$(of embedding_bytes attention_bytes feed_forward_bytes expert_bytes all_norms_bytes output_bytes rest_bytes)" \
+    "$((2 * 151936 * 2048)) $((48 * 2 * 2048 * 9216)) $((48 * 4 * 2048 * 128)) $((48 * 2 * 128 * 3 * 2048 * 768)) $((
+        4 * (48 * (2 * 2048 + 2 * 128) + 2048))) $((2 * 151936 * 2048)) null"
+is 'they are all' "$(of weights_bytes)" "$(($(of embedding_bytes attention_bytes feed_forward_bytes expert_bytes \
+    all_norms_bytes output_bytes | tr ' ' +)))"
+ok 'shares for people' sh -c \
+    '"$0" model show qwen3-30b-a3b --quant f16 | grep -Eq "^expert_share +94\.9 %$"' "$POCKETLOAD"
+show smollm2-1.7b --context 2048
+is 'compute buffer and total' "$(of compute_buffer_bytes total_bytes largest_block)" \
+    "$((104 << 20)) $(($(of weights_bytes) + (384 << 20) + (104 << 20))) token_embd"
+show smollm2-1.7b --context 2048 --batch 256
+is 'half the batch' "$(of compute_buffer_bytes)" "$((52 << 20))"
+show deepseek-v2-lite
+is 'latent attention has no known buffer' "$(of compute_buffer_bytes total_bytes)" 'null null'
+
 # A checkpoint of Hugging Face: a layer of width 4 in bf16, 8 rows of vocabulary, and its config.
 mkdir "$scratch/tiny"
 cat >"$scratch/tiny/config.json" <<'END'
@@ -57,6 +76,18 @@ is 'a config: embedding, two norms and 64 + 24 weights of a layer, a norm' \
     "$(of name quant weights_bytes kv_bytes_per_token)" "tiny f32 $((4 * (32 + 8 + 64 + 24 + 4))) 16"
 bad 2 '^pocketload: --quant: a file has a quantisation of its own$' 'a quantisation of a safetensors file' \
     model show "$scratch/tiny/model.safetensors" --quant q8_0
+cat >"$scratch/qwen.json" <<'END'
+{"architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false, "decoder_sparse_step": 1, "head_dim": 128,
+ "hidden_size": 2048, "intermediate_size": 6144, "mlp_only_layers": [], "moe_intermediate_size": 768,
+ "num_attention_heads": 32, "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48,
+ "num_key_value_heads": 4, "tie_word_embeddings": false, "vocab_size": 151936}
+END
+show qwen3-30b-a3b --quant q4_k_m
+cp "$scratch/model.json" "$scratch/profile.json"
+show "$scratch/qwen.json" --quant q4_k_m
+sed 's/"name": "[^"]*"//' "$scratch/profile.json" >"$scratch/expected"
+sed 's/"name": "[^"]*"//' "$scratch/model.json" >"$scratch/found"
+same 'a config is as the profile of the same numbers' "$scratch/found" "$scratch/expected"
 sed 's/Llama/Lama/' "$scratch/tiny/config.json" >"$scratch/bad.json"
 bad 3 'bad.json: architectures: "LamaForCausalLM" is not modelled: did you mean LlamaForCausalLM' \
     'an unknown architecture' model show "$scratch/bad.json"

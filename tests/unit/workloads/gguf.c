@@ -42,6 +42,12 @@ static void test_dense(void **state)
         assert_int_equal(model.matters[model.blocks[4].first_matter].type, TYPE_Q8_0);
         assert_int_equal(model.file_bytes, bytes.size);
         assert_int_equal(model.weights_bytes, 108 + 32 + 2 * layer + 256 + 204);
+        assert_int_equal(model.part_bytes[PART_EMBEDDING], 108);
+        assert_int_equal(model.part_bytes[PART_ATTENTION], 2 * (2304 + 1152 + 1152));
+        assert_int_equal(model.part_bytes[PART_FFN], 2 * (288 + 288 + 36));
+        assert_int_equal(model.part_bytes[PART_NORMS], 2 * 256 + 256);
+        assert_int_equal(model.part_bytes[PART_OUTPUT], 204);
+        assert_int_equal(model.part_bytes[PART_OTHER], 32);
         assert_string_equal(model.name, "model");
         assert_string_equal(model.quant, "q4_0");
         const struct shape *shape = &model.shape;
@@ -57,6 +63,43 @@ static void test_dense(void **state)
         assert_true(shape->gated);
         assert_false(shape->qk_norm);
         assert_int_equal(model.kv_bytes_per_token, 2 * 2 * 16 * 4);
+        model_free(&model);
+    }
+}
+
+/* What names and sizes of tensors say of the shape: Phi-3's fused matrices, Gemma 2's second norms, Phi-2's one. */
+static void test_observed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tensor;
+        uint64_t rows;
+        bool fused, gated, post, parallel, bias;
+    } cases[] = {
+        {"blk.0.attn_qkv.weight", 8, true, false, false, false, false},
+        {"blk.0.ffn_up.weight", 16, false, true, false, false, false}, /* twice feed_forward_length */
+        {"blk.0.ffn_up.weight", 8, false, false, false, false, false},
+        {"blk.0.post_ffw_norm.weight", 1, false, false, true, false, false},
+        {"blk.0.attn_norm.bias", 1, false, false, false, true, false},
+        {"blk.0.attn_q.bias", 1, false, false, false, false, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct file file = {.version = 3};
+        struct bytes bytes;
+        struct model model;
+        struct error err;
+        key_string(&file, "general.architecture", "x");
+        key_u32(&file, "x.feed_forward_length", 8);
+        tensor(&file, cases[i].tensor, F32, 4, cases[i].rows, 0, 16 * cases[i].rows);
+        assemble(&file, 32, &bytes);
+        if (!load(bytes.data, bytes.size, &model, &err))
+            print_error("%s\n", err.text);
+        assert_int_equal(err.code, STATUS_OK);
+        assert_int_equal(model.shape.fused_qkv, cases[i].fused);
+        assert_int_equal(model.shape.gated, cases[i].gated);
+        assert_int_equal(model.shape.post_norms, cases[i].post);
+        assert_int_equal(model.shape.parallel, cases[i].parallel);
+        assert_int_equal(model.shape.attn_bias, cases[i].bias);
         model_free(&model);
     }
 }
@@ -300,10 +343,9 @@ static void test_windows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),   cmocka_unit_test(test_moe),
-        cmocka_unit_test(test_unknown), cmocka_unit_test(test_latent_attention),
-        cmocka_unit_test(test_windows), cmocka_unit_test(test_split),
-        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_dense),   cmocka_unit_test(test_observed),         cmocka_unit_test(test_moe),
+        cmocka_unit_test(test_unknown), cmocka_unit_test(test_latent_attention), cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_split),   cmocka_unit_test(test_no_file),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
