@@ -82,18 +82,20 @@ static bool same_spec(const struct model_spec *a, const struct model_spec *b)
 /* The model of a run, without its trace: compiling that again here would cost as much as many a run. */
 static bool find_model(struct run_results *results, size_t index, const struct model **model, struct error *err)
 {
-    const struct model_spec *spec = &experiment_run(results->experiment, index)->model;
+    const struct run_config *config = experiment_run(results->experiment, index);
+    const struct model_spec *spec = &config->model;
     if (spec->blocks == NULL && spec->file == NULL && !spec->has_shape) {
         *model = &results->prepared.model;
         return experiment_prepare(results->experiment, index, &results->prepared, err);
     }
     *model = &results->model;
-    if (results->has_model && same_spec(&results->model_spec, spec))
+    if (results->has_model && same_spec(&results->model_spec, spec) && results->chunk == config->chunk)
         return true;
     if (results->has_model)
         model_free(&results->model);
-    results->has_model = model_build(spec, &results->model, err);
+    results->has_model = experiment_model(config, &results->model, err);
     results->model_spec = *spec;
+    results->chunk = config->chunk;
     return results->has_model;
 }
 

@@ -25,6 +25,7 @@ struct run_results {
     struct prepared prepared; /* for notes, and for models that come with a trace */
     bool has_model;           /* the model of the run before, for records: most runs share it */
     struct model_spec model_spec;
+    uint64_t chunk; /* how it is cut: run_config.chunk */
     struct model model;
     size_t computed, failed; /* now, not those that were stored already */
     int status;              /* exit code of the worst failure so far */

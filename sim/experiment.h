@@ -8,6 +8,7 @@
 
 #include "policies/registry.h"
 #include "sim/engine.h"
+#include "workloads/chunks.h"
 #include "workloads/workload.h"
 
 enum { RUN_KEY_TEXT = 33 }; /* 128 bits in hex, and a NUL */
@@ -34,6 +35,7 @@ struct run_config {
     struct model_spec model; /* without blocks, file and shape: the trace brings its own blocks */
     struct workload_spec workload;
     struct loader loader;
+    uint64_t chunk; /* chunk_code of workloads/chunks.h: model and trace of a run are of such chunks */
     struct policy_choice policy;
     const char *profile;                       /* a file, for parts of the policy that need one; else NULL */
     const struct app_list *apps;               /* other apps by name, as written; NULL: none */
@@ -77,19 +79,25 @@ const char *experiment_run_json(struct experiment *experiment, size_t index, str
 /* Hash (XXH3, 128 bits) of that JSON without experiment.name, and MODEL_VERSION. */
 const char *experiment_run_key(struct experiment *experiment, size_t index, struct error *err);
 
-/* Builds model and trace, binds the policy, and runs. `cache` keeps the last model and trace and may be shared by
- * successive calls of one thread; zero it first, free it at the end. result lives in arena. Input errors as in the
- * parts; nothing is printed. */
+/* Builds model and trace, cuts them into chunks, binds the policy, and runs. `cache` keeps the last model and trace and
+ * may be shared by successive calls of one thread; zero it first, free it at the end. result lives in arena. Input
+ * errors as in the parts; nothing is printed. */
 struct prepared {
     bool has_model, has_trace, has_future;
     char model_key[RUN_KEY_TEXT], trace_key[RUN_KEY_TEXT];
     struct model model;
     struct trace trace;
-    struct future future; /* of the trace, made for the first policy that needs it */
+    bool is_cut;             /* into chunks; then: */
+    struct model whole;      /* as it was before */
+    struct chunk_map chunks; /* of its blocks */
+    struct future future;    /* of the trace, made for the first policy that needs it */
 };
 bool experiment_execute(struct experiment *experiment, size_t index, struct prepared *cache, struct arena *arena,
                         struct run_result *result, struct error *err);
 void prepared_free(struct prepared *cache);
+
+/* The model that a config describes (not one that a trace brings), cut into its chunks. */
+bool experiment_model(const struct run_config *config, struct model *model, struct error *err);
 
 /* Builds model and trace of one run into the cache, without running. */
 bool experiment_prepare(struct experiment *experiment, size_t index, struct prepared *cache, struct error *err);

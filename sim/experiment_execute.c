@@ -22,11 +22,14 @@ void prepared_free(struct prepared *cache)
     drop_trace(cache);
     if (cache->has_model)
         model_free(&cache->model);
+    if (cache->is_cut) {
+        model_free(&cache->whole);
+        chunk_map_free(&cache->chunks);
+    }
     memset(cache, 0, sizeof *cache);
 }
 
-/* An error that comes from values of the config, with the key's place where somebody set it, else with its name. */
-static bool fail_by_key(const struct selection *selection, const char *section, const char *key, struct error *err)
+bool fail_by_key(const struct selection *selection, const char *section, const char *key, struct error *err)
 {
     const struct setting *setting = chosen_of(selection, section, key)->setting;
     char place[PLACE_TEXT];
@@ -54,7 +57,24 @@ static bool prepare_model(struct prepared *cache, const struct selection *select
         return fail_by_key(selection, "model", model_key_of(&config->model), err);
     }
     cache->has_model = true;
+    if (!cut_model(selection, config, &cache->model, &cache->whole, &cache->chunks, &cache->is_cut, err))
+        return false;
     memcpy(cache->model_key, key, RUN_KEY_TEXT);
+    return true;
+}
+
+/* Puts the trace of the chunks in the place of that of the whole model. */
+static bool cut_trace(struct prepared *cache, const struct selection *selection, struct error *err)
+{
+    struct trace whole = cache->trace;
+    if (!cache->is_cut)
+        return true;
+    if (!chunk_trace(&whole, &cache->model, &cache->chunks, &cache->trace, err)) {
+        cache->trace = whole;
+        err->code = err->code == STATUS_INPUT ? STATUS_USAGE : err->code;
+        return fail_by_key(selection, "loader", "chunk", err);
+    }
+    trace_free(&whole);
     return true;
 }
 
@@ -67,18 +87,24 @@ static bool prepare_trace(struct prepared *cache, const struct selection *select
         prepared_free(cache); /* the model in the cache is the old trace's own, or nobody's */
     drop_trace(cache);
     bool has_own_model = false;
-    if (!workload_compile(&config->workload, has_model ? &cache->model : NULL, &cache->trace,
-                          has_model ? NULL : &cache->model, &has_own_model, err)) {
+    const struct model *model = !has_model ? NULL : cache->is_cut ? &cache->whole : &cache->model;
+    if (!workload_compile(&config->workload, model, &cache->trace, has_model ? NULL : &cache->model, &has_own_model,
+                          err)) {
         const char *blamed = config->workload.sequence ? "sequence" : config->workload.trace ? "trace" : "kind";
         return err->code == STATUS_USAGE ? fail_by_key(selection, "workload", blamed, err) : false;
     }
     cache->has_trace = true;
+    cache->trace_key[0] = '\0'; /* until it is that of the run */
+    if (!has_model) {
+        must(has_own_model);
+        cache->has_model = true;
+        cache->model_key[0] = '\0'; /* no config describes it */
+        if (!cut_model(selection, config, &cache->model, &cache->whole, &cache->chunks, &cache->is_cut, err))
+            return false;
+    }
+    if (!cut_trace(cache, selection, err))
+        return false;
     memcpy(cache->trace_key, key, RUN_KEY_TEXT);
-    if (has_model)
-        return true;
-    must(has_own_model);
-    cache->has_model = true;
-    cache->model_key[0] = '\0'; /* no config describes it */
     return true;
 }
 

@@ -49,7 +49,8 @@ static void feed_text(XXH3_state_t *state, const char *text)
     must(XXH3_128bits_update(state, text ? text : "", text ? strlen(text) + 1 : 1) == XXH_OK);
 }
 
-/* Of all that can differ between two runs of one experiment; section limits it to one section. */
+/* Of all that can differ between two runs of one experiment; section limits it to one section, and how the model of
+ * that is cut. */
 static XXH128_hash_t run_hash(XXH3_state_t *state, const struct selection *selection, const struct run_config *config,
                               const char *section)
 {
@@ -65,6 +66,7 @@ static XXH128_hash_t run_hash(XXH3_state_t *state, const struct selection *selec
         else
             must(XXH3_128bits_update(state, &value.number, sizeof value.number) == XXH_OK);
     }
+    must(XXH3_128bits_update(state, &config->chunk, sizeof config->chunk) == XXH_OK);
     if (!section) {
         feed_text(state, config->policy.label);
         feed_text(state, config->policy.evict_text);
@@ -81,8 +83,24 @@ struct model_check {
     struct hash_set seen;
     bool has_model;
     XXH128_hash_t hash; /* of the model at hand */
-    struct model model;
+    struct model model; /* of its chunks */
 };
+
+/* Cuts the model at hand; what it was is not needed here. */
+static bool check_chunks(struct model_check *check, const struct selection *selection, const struct run_config *config,
+                         struct error *err)
+{
+    struct model whole;
+    struct chunk_map map;
+    bool is_cut;
+    if (!cut_model(selection, config, &check->model, &whole, &map, &is_cut, err))
+        return false;
+    if (is_cut) {
+        model_free(&whole);
+        chunk_map_free(&map);
+    }
+    return true;
+}
 
 static bool build_model(struct model_check *check, const struct selection *selection, const struct run_config *config,
                         XXH128_hash_t hash, struct error *err)
@@ -94,7 +112,7 @@ static bool build_model(struct model_check *check, const struct selection *selec
     check->has_model = model_build(&config->model, &check->model, err);
     check->hash = hash;
     if (check->has_model)
-        return true;
+        return check_chunks(check, selection, config, err);
     const char *key = config->model.blocks ? "blocks" : config->model.file ? "file" : "profile";
     const struct setting *setting = chosen_of(selection, "model", key)->setting;
     char place[PLACE_TEXT];

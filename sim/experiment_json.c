@@ -163,7 +163,11 @@ static bool put_option(struct experiment *experiment, json_t *object, const stru
     json_t *json;
     if (option->type == OPTION_RATE && value.number == 0) /* a type's own: the common rate stands for it */
         return true;
-    if (!option_is_text(option))
+    char chunk[CHUNK_TEXT];
+    if (option->type == OPTION_CHUNK) {
+        const struct chunk_rule rule = chunk_of_code(value.number);
+        json = json_string(chunk_print(&rule, chunk));
+    } else if (!option_is_text(option))
         json = number_value(option, value.number);
     else if (!value.text)
         return true;
@@ -313,7 +317,9 @@ bool part_keys(struct experiment *experiment, const struct selection *selection,
 {
     json_t *model = section_json(experiment, selection, config, "model", err);
     json_t *workload = model ? section_json(experiment, selection, config, "workload", err) : NULL;
-    bool good = workload && hash_json(model, model_key, err);
+    bool good = workload && (json_object_set_new(model, "chunk", json_integer((json_int_t)config->chunk)) == 0 ||
+                             fail(err, STATUS_IO, "out of memory"));
+    good = good && hash_json(model, model_key, err);
     /* Only the choice of experts is left to chance. */
     int64_t seed = config->workload.kind == WORKLOAD_MOE ? (int64_t)config->seed : -1;
     if (good && (json_object_set_new(workload, "model_key", json_string(model_key)) != 0 ||

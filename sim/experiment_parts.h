@@ -115,6 +115,17 @@ bool label_run(const struct experiment *experiment, const struct selection *sele
 /* Enumerates the grid into `combinations`, checked, each run once. */
 bool grid_enumerate(struct experiment *experiment, struct error *err);
 
+/* ---- Chunks ---- */
+
+/* Cuts a model into the chunks of the config, blaming its key: *model becomes that of chunks, *whole what it was, *map
+ * says which are whose. With loader.chunk = layer nothing is done and *is_cut is false. On failure the model is as it
+ * was. In experiment_chunks.c. */
+bool cut_model(const struct selection *selection, const struct run_config *config, struct model *model,
+               struct model *whole, struct chunk_map *map, bool *is_cut, struct error *err);
+
+/* An error that comes from values of the config, with the key's place where somebody set it, else with its name. */
+bool fail_by_key(const struct selection *selection, const char *section, const char *key, struct error *err);
+
 /* ---- Hashes ---- */
 
 /* Of a run's model, and of its workload with model and seed where they matter: what model_build and workload_compile

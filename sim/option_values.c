@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "sim/apps.h"
 #include "sim/perplexity.h"
+#include "workloads/chunks.h"
 
 enum { OWN_ADJ_MAX = 1000 };
 
@@ -118,6 +119,15 @@ static bool parse_adj(const char *text, uint64_t *number, struct error *err)
     return true;
 }
 
+static bool parse_chunk(const char *text, uint64_t *code, struct error *err)
+{
+    struct chunk_rule rule;
+    if (!chunk_parse(text, &rule, err))
+        return false;
+    *code = chunk_code(&rule);
+    return true;
+}
+
 /* Texts that are read once here, so that a grid of runs need not read them again. */
 static bool parse_apps(const char *text, struct arena *arena, union option_value *value, struct error *err)
 {
@@ -181,6 +191,8 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
         return true;
     }
     switch (option->type) {
+    case OPTION_CHUNK:
+        return parse_chunk(text, &value->number, err);
     case OPTION_CHOICE:
         return parse_name(text, option->names, option->name_count, &value->number, err);
     case OPTION_ADJ:

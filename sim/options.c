@@ -28,6 +28,7 @@ const char *const option_type_texts[OPTION_TYPES] = {
     [OPTION_POLICY] = "a policy: lru, pinned-lru, lru+hot(64MiB)+next",
     [OPTION_PART] = "a part of a policy: kinds(embedding,norm)",
     [OPTION_QUALITY] = "numbers by quantisation: f16:6.23 q4_0:6.41",
+    [OPTION_CHUNK] = "layer, a size, layers:2 or heads:8",
     [OPTION_APPS] = "other apps: mail:900:200MiB sync:905:50MiB@2s+10MiB/s..400MiB",
 };
 

@@ -31,6 +31,7 @@ enum option_type {
     OPTION_PART,    /* one part of a composition */
     OPTION_APPS,    /* other apps: sim/apps.h */
     OPTION_QUALITY, /* a number for each quantisation: sim/perplexity.h */
+    OPTION_CHUNK,   /* how blocks are cut: workloads/chunks.h; stored as chunk_code */
     OPTION_TYPES
 };
 

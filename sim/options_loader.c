@@ -16,6 +16,9 @@ static const char *const yes_names[] = {"no", "yes"}, *const reuse_names[] = {"y
 static const struct option loader_options[] = {
     {"loader", "mode", OPTION_CHOICE, FIELD(loader.mode), NAMES(mode_names), .fallback = "chunked", .list = true,
      .help = "blocks under a budget, the whole file before the first token, or a mapped file"},
+    {"loader", "chunk", OPTION_CHUNK, FIELD(chunk), .fallback = "layer", .list = true,
+     .help = "what blocks are: as the model has them, pieces of at most a size, K neighbouring layers, or K heads of a "
+             "layer with its share of the rest"},
     {"loader", "budget", OPTION_BYTES, SCOPE_CHUNKED, FIELD(loader.budget_bytes), RANGE(1, SIZE_MAX_BYTES),
      .list = true, .help = "memory for weights"},
     {"loader", "lanes", OPTION_COUNT, SCOPE_READS, FIELD(loader.lanes), RANGE(1, FLASH_QUEUE_MAX), .fallback = "4",

@@ -23,6 +23,7 @@ void model_free(struct model *model)
     free(model->blocks);
     free(model->policy_blocks);
     free(model->extents);
+    free(model->tensors);
     free(model->matters);
     free(model->names);
     free(model->name_slots);
@@ -79,12 +80,28 @@ bool model_add_block(struct model *model, const char *name, enum block_kind kind
     model->names = names;
     memcpy(names + model->names_bytes, name, length + 1);
     blocks[model->block_count++] = (struct block){.first_extent = model->extent_count,
+                                                  .first_tensor = model->tensor_count,
                                                   .first_matter = model->matter_count,
                                                   .layer = layer,
                                                   .expert = expert,
                                                   .kind = kind,
                                                   .name = (uint32_t)model->names_bytes};
     model->names_bytes += length + 1;
+    return true;
+}
+
+static bool add_tensor(struct model *model, struct block *block, uint64_t offset_bytes, uint64_t bytes,
+                       struct error *err)
+{
+    if (model->tensor_count == UINT32_MAX)
+        return fail(err, STATUS_INPUT, "a model of more than 2^32 tensors");
+    struct extent *tensors =
+        grown(model->tensors, &model->capacity.tensors, (size_t)model->tensor_count + 1, sizeof *tensors, err);
+    if (tensors == NULL)
+        return false;
+    model->tensors = tensors;
+    tensors[model->tensor_count++] = (struct extent){offset_bytes, bytes};
+    block->tensor_count++;
     return true;
 }
 
@@ -99,6 +116,8 @@ bool model_add_extent(struct model *model, uint64_t offset_bytes, uint64_t bytes
                     bytes, offset_bytes);
     if (bytes == 0)
         return true; /* a block without any byte is refused at the end */
+    if (!add_tensor(model, block, offset_bytes, bytes, err))
+        return false;
     block->bytes = sum;
     if (block->extent_count > 0) {
         struct extent *last = &model->extents[model->extent_count - 1];
@@ -238,6 +257,7 @@ bool model_finish(struct model *model, struct error *err)
         model->kv_bytes_per_token = kv;
     model->blocks = trimmed(model->blocks, &model->capacity.blocks, model->block_count, sizeof *model->blocks);
     model->extents = trimmed(model->extents, &model->capacity.extents, model->extent_count, sizeof *model->extents);
+    model->tensors = trimmed(model->tensors, &model->capacity.tensors, model->tensor_count, sizeof *model->tensors);
     model->matters = trimmed(model->matters, &model->capacity.matters, model->matter_count, sizeof *model->matters);
     model->names = trimmed(model->names, &model->capacity.names, (size_t)model->names_bytes, 1);
     return true;

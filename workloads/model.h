@@ -27,6 +27,7 @@ struct matter {
 struct block {
     uint64_t bytes; /* sum of its extents */
     uint32_t first_extent, extent_count;
+    uint32_t first_tensor, tensor_count; /* the same bytes in the same order, tensor by tensor */
     uint32_t first_matter, matter_count;
     uint64_t compute_bytes; /* what one token's pass reads of it: all, or one row of an embedding; model_finish sets
                                it to all where a builder left 0 */
@@ -93,10 +94,11 @@ struct model {
     char name[128];
     char quant[32]; /* "q4_0", or "" where it is not known */
     struct shape shape;
-    uint32_t block_count, extent_count, matter_count;
+    uint32_t block_count, extent_count, tensor_count, matter_count;
     struct block *blocks;
     struct policy_block *policy_blocks; /* the same blocks as policies see them */
     struct extent *extents;
+    struct extent *tensors; /* as extents, where these are joined apart: each begins where an extent was added */
     struct matter *matters;
     char *names;
     uint64_t names_bytes;
@@ -108,7 +110,7 @@ struct model {
     uint32_t *name_slots;             /* names to ids, for model_find: open addressing, 0 = empty, else id + 1 */
     uint32_t name_slot_count;         /* a power of two, or 0 before model_finish */
     struct {
-        size_t blocks, extents, matters, names;
+        size_t blocks, extents, tensors, matters, names;
     } capacity; /* while it is built */
 };
 
