@@ -7,8 +7,8 @@
  * chooses is not in the table: where there is a cache, the choice is made as repetitive as the measured hit rate says
  * (workload.sticky, or for lower rates workload.zipf), so the hit rate is an input and the speed follows from it.
  *
- * With overlap, a layer's reads begin when its router has chosen, behind the layer's first part (load_layer_async of the
- * same file), and go on beside the experts' computing alone: two steps a layer, validate_split.h. */
+ * With overlap, a layer's reads begin when its router has chosen, behind the layer's first part (load_layer_async of
+ * the same file), and go on beside the experts' computing alone: two steps a layer, validate_split.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
