@@ -6,13 +6,15 @@
  *
  * Assumed, as the table does not say: a KV cache of 2048 tokens in f16; a prompt of 256 tokens; 64 decoded tokens
  * behind an empty context (the benchmark of llama.rn, which PocketPal runs, clears its cache in between); files
- * quantised with an importance matrix. An output matrix beside a tied embedding: see copy_of. */
+ * quantised with an importance matrix; a batch of 512 tokens with flash attention. An output matrix beside a tied
+ * embedding: see copy_of. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "results/validate_parts.h"
+#include "workloads/compute_buffer.h"
 #include "workloads/kv.h"
 
 enum {
@@ -49,7 +51,7 @@ static const struct truth_column columns[] = {
     [SOURCE] = {"source", TRUTH_TEXT, TRUTH_MAY_BE_EMPTY | TRUTH_MAY_BE_MISSING, 0},
 };
 
-enum { CONTEXT = 2048, PROMPT = 256, ANSWER = 64, CONFIG_BYTES = 1024, BASE_RATE = 10 };
+enum { CONTEXT = 2048, PROMPT = 256, ANSWER = 64, CONFIG_BYTES = 1024, BASE_RATE = 10, BATCH = 512 };
 #define MIB_BYTES 1048576.0
 
 /* A row's model, and what the simulator says of it; times NAN where there is none. */
@@ -59,7 +61,7 @@ struct subject {
     bool tied; /* one matrix for embedding and output */
     char why[160], text[160];
     const char *note; /* on the row's quantisation, or "" */
-    double weights_bytes, kv_bytes;
+    double weights_bytes, kv_bytes, compute_bytes;
     double base_ns; /* a decoded token where everything is read at BASE_RATE GB/s and computing takes no time */
     double prompt_per_s, decode_per_s;
     struct error error; /* why the simulator says nothing */
@@ -117,7 +119,8 @@ static bool run_base(const struct validating *validating, struct subject *subjec
 {
     struct truth_run run;
     struct kv_growth growth;
-    uint64_t kv = 0;
+    uint64_t kv = 0, buffer = 0;
+    bool known = false;
     char device[200];
     snprintf(device, sizeof device, "profile = linux-cgroup\nmemory = %dGB/s\nflops = 100000TFLOPS", BASE_RATE);
     bool good = simulate(validating, subject, device, 1, ANSWER, &run, &subject->error);
@@ -126,6 +129,9 @@ static bool run_base(const struct validating *validating, struct subject *subjec
         subject->base_ns = (double)run.result.numbers.tpot_mean_ns;
         good = kv_growth(&run.prepared.model, KV_F16, &growth, &subject->error) && kv_bytes(&growth, CONTEXT, &kv);
         subject->kv_bytes = good ? (double)kv : (double)NAN;
+        good = good &&
+               compute_buffer_bytes(&run.prepared.model.shape, BATCH, CONTEXT, true, &known, &buffer, &subject->error);
+        subject->compute_bytes = good && known ? (double)buffer : (double)NAN;
     }
     truth_run_free(&run);
     return good;
@@ -198,6 +204,8 @@ static bool add_rows(const struct truth_place *place, const struct subject *subj
     if (!truth_add(place, "weights_bytes", cells[WEIGHTS_MIB].number * MIB_BYTES, subject->weights_bytes, 5, why,
                    err) ||
         !truth_add(place, "kv_bytes", cells[KV_MIB].number * MIB_BYTES, subject->kv_bytes, 0, why, err) ||
+        !truth_add(place, "compute_bytes", cells[COMPUTE_MIB].number * MIB_BYTES, subject->compute_bytes, 1, why,
+                   err) ||
         (!isnan(third) &&
          !truth_add(place, "decode_tokens_per_s_from_others", cells[TG_TOK_S].number, third, 20, note, err)))
         return false;

@@ -49,6 +49,7 @@ static void each_limit_holds(void **state)
     assert_true(validation_good(&validation, &off, &skipped));
     all_within(&validation, "in-ram", "weights_bytes", 21, 5);
     all_within(&validation, "in-ram", "kv_bytes", 21, 0);
+    all_within(&validation, "in-ram", "compute_bytes", 21, 1);
     all_within(&validation, "in-ram", "decode_tokens_per_s_from_others", 15, 20);
     assert_true(summary_of(&validation, "flash", "bytes_per_s")->median_percent <= 10);
     all_within(&validation, "streaming", "tokens_per_s", 2, 10);

@@ -150,8 +150,8 @@ static void test_a_tied_model_with_an_output_matrix_ends_with_that(void **state)
         const struct workload_spec spec = dense(2, 2);
         compile(&spec, &model, &trace);
         steps_are(&trace, "0 1 2 3 4,5 0 1 2 3 4,5");
-        assert_int_equal(work_of(&trace, 5)->bytes, 64 * 2);
-        assert_int_equal(work_of(&trace, 9)->bytes, 64 * 100 * 2 + 64 * 4);
+        assert_int_equal(bytes_of(&trace, work_of(&trace, 5)), 64 * 2);
+        assert_int_equal(bytes_of(&trace, work_of(&trace, 9)), 64 * 100 * 2 + 64 * 4);
         trace_free(&trace);
         model_free(&model);
     }
