@@ -49,9 +49,9 @@ SHELL_TESTS := $(sort $(wildcard tests/cli/*.t tests/style/*.t))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SOURCES))
 BENCH_SOURCES := $(sort $(wildcard bench/bench_*.c))
-ALL_C := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) cli bench policies/example tests/unit/* tests/reference tests/truth tests/fuzz)))
+ALL_C := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) cli bench policies/example tests/unit/* tests/reference tests/truth tests/kernel tests/fuzz)))
 
-.PHONY: all needs help deps demo validation test check sanitize lint format format-check bench bench-programs fuzz fuzz-programs fuzz-objects install uninstall clean FORCE
+.PHONY: all needs help deps demo validation test check kernel-check sanitize lint format format-check bench bench-programs fuzz fuzz-programs fuzz-objects install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -148,6 +148,13 @@ check: $(TEST_PROGRAMS) $(PROGRAM) ## run the tests of this build
 		prove -j $(JOBS) --timer --exec 'sh tests/tap' $(TEST_PROGRAMS) $(SHELL_TESTS); status=$$?; \
 		if [ -s $(BUILD)/skipped ]; then echo "$$(wc -l <$(BUILD)/skipped) skipped:"; LC_ALL=C sort $(BUILD)/skipped; fi; \
 		exit $$status
+
+# The walk runs inside a control group: nothing of ours is linked to it.
+WALK := $(BUILD)/tests/kernel/walk
+$(WALK): $(BUILD)/tests/kernel/walk.o
+	$(SAY)$(CC) $(LDFLAGS_ALL) $^ -o $@
+kernel-check: $(PROGRAM) $(WALK) ## a real kernel's page faults beside the simulation's (root)
+	@POCKETLOAD=$(PROGRAM) WALK=$(WALK) sh tests/kernel/check
 
 sanitize: ## run the tests under the address and undefined-behaviour sanitizers
 	$(MAKE) --no-print-directory check BUILD=$(BUILD)/sanitize OPTIMISE='-O1 -g' SANITIZE=address,undefined

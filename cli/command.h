@@ -22,6 +22,7 @@ int command_run(int argc, char **argv);
 int command_replay(int argc, char **argv);
 int command_mrc(int argc, char **argv);
 int command_plot(int argc, char **argv);
+int command_calibrate(int argc, char **argv);
 int command_device(int argc, char **argv);
 int command_model(int argc, char **argv);
 int command_policy(int argc, char **argv);

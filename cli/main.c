@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"mrc", "TRACE [OPTION...]", "miss-ratio curves: misses by capacity", command_mrc},
     {"plot", "[DB] [OPTION...]", "figures of stored runs", command_plot},
     {"device", "list|show|flash", "phones: their profiles and their flash", command_device},
+    {"calibrate", "[OPTION...]|fit FILE.csv", "measure this machine into a device profile", command_calibrate},
     {"model", "list|show", "models: their blocks and sizes", command_model},
     {"policy", "list|show|new|check|profile", "policies, your own among them", command_policy},
     {"validate", "[FILE|FOLDER...] [OPTION...]", "every model against measured truths", command_validate},

@@ -14,8 +14,8 @@ enum { BAR_CELLS = 30 };
 
 void progress_start(struct progress *progress, size_t total, bool wanted)
 {
-    *progress =
-        (struct progress){.total = total, .wanted = wanted && isatty(STDERR_FILENO) == 1, .start_ns = wall_clock_ns()};
+    *progress = (struct progress){
+        .total = total, .unit = "runs", .wanted = wanted && isatty(STDERR_FILENO) == 1, .start_ns = wall_clock_ns()};
     progress->shown_ns = progress->start_ns + SECOND_NS - REFRESH_NS;
 }
 
@@ -35,7 +35,7 @@ void progress_show(struct progress *progress, size_t done)
     bar[BAR_CELLS] = '\0';
     double rest = (double)(now - progress->start_ns) / (double)done * (double)(progress->total - done);
     int64_t rest_s = (int64_t)(rest / (double)SECOND_NS + 0.5);
-    fprintf(stderr, "\r\033[K[%s] %zu/%zu runs, %s left", bar, done, progress->total,
+    fprintf(stderr, "\r\033[K[%s] %zu/%zu %s, %s left", bar, done, progress->total, progress->unit,
             format_time(rest_s * SECOND_NS, left));
     fflush(stderr);
 }

@@ -9,6 +9,7 @@
 struct progress {
     bool visible; /* something is on the line now */
     bool wanted;
+    const char *unit; /* what is counted: "runs" unless the caller sets it after the start */
     size_t total;
     int64_t start_ns, shown_ns;
 };
