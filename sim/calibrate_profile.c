@@ -11,18 +11,19 @@
 
 enum { VALUE_BYTES = 48, KIB = 1024 };
 
-static const char *const measured = "measured", *const estimated = "estimated";
+/* As sim/settings.h reads them. */
+static const char *const measured = "measured", *const published = "published", *const estimated = "estimated";
 
 /* A line of the profile, with the comment above it. */
 __attribute__((format(printf, 5, 6))) static void put(FILE *out, const char *key, const char *value, const char *mark,
                                                       const char *comment, ...)
 {
     va_list arguments;
-    fprintf(out, "\n; [%s] ", mark);
+    fputs("\n; ", out);
     va_start(arguments, comment);
     vfprintf(out, comment, arguments);
     va_end(arguments);
-    fprintf(out, "\n%s = %s\n", key, value);
+    fprintf(out, "\n%s = %s [%s]\n", key, value, mark);
 }
 
 /* Three digits: what a measurement of seconds is good for. */
@@ -143,8 +144,8 @@ static void put_pages(FILE *out, const struct calibration *c)
     put_bytes(out, "fault_around", around, c->fault_around.known ? measured : estimated,
               c->fault_around.known ? "Bytes of a file in the page cache for each fault that touching all of it took."
                                     : "Linux's default.");
-    put(out, "prefault", x86 ? "young" : "old", estimated,
-        "By the processor (%s): as Linux does on x86, and on arm64 that sets accessed bits itself.", m->processor);
+    put(out, "prefault", x86 ? "young" : "old", published,
+        "By the processor (%s): Linux, arch_wants_old_prefaulted_pte.", m->processor);
 }
 
 static void put_costs(FILE *out, const struct calibration *c)
@@ -216,7 +217,7 @@ static void put_all(FILE *out, const struct calibration *c, const char *name)
     fprintf(out,
             "; Measured by pocketload calibrate on %s, %" PRIu64 " cores,\n"
             "; with a file of %s; each value %d times.\n"
-            "; [measured] is of this machine; [estimated] is not, and is worth replacing.\n\n[device]\n",
+            "; What is marked as estimated is not of this machine, and is worth replacing.\n\n[device]\n",
             c->machine.system, c->machine.cores, format_bytes(c->file_bytes, bytes), CALIBRATE_REPEATS);
     if (name != NULL)
         fprintf(out, "\nname = %s\n", name);
