@@ -16,7 +16,7 @@
 #include "sim/calibrate_table.h"
 
 enum { KEY_DIR = KEY_OWN, KEY_SIZE, KEY_SECONDS, KEY_OUT, KEY_NAME, KEY_QUIET };
-enum { NAME_BYTES = 127, SECONDS_MAX = 3600, PPM = 1000000, NS_PER_PPM_SECOND = 1000 };
+enum { NAME_BYTES = 127, PATH_BYTES = 4096, SECONDS_MAX = 3600, PPM = 1000000, NS_PER_PPM_SECOND = 1000 };
 #define LEAST_POINT_NS INT64_C(1000000)
 
 struct calibrate_input {
@@ -131,6 +131,19 @@ static void warn(const struct calibration *c)
         fputs("note: no point was held by the shared rate: flash_max is the highest rate of the fitted law\n", stderr);
 }
 
+/* A measurement takes a minute: that its result has a place is checked before. */
+static bool check_out(const char *out, struct error *err)
+{
+    char folder[PATH_BYTES];
+    const char *slash = strrchr(out, '/');
+    int length = slash == NULL  ? snprintf(folder, sizeof folder, ".")
+                 : slash == out ? snprintf(folder, sizeof folder, "/")
+                                : snprintf(folder, sizeof folder, "%.*s", (int)(slash - out), out);
+    if (length < 0 || length >= (int)sizeof folder)
+        return fail(err, STATUS_USAGE, "--out: the path is too long: %.80s...", out);
+    return access(folder, W_OK | X_OK) == 0 || fail(err, STATUS_IO, "cannot write %s: %s", out, strerror(errno));
+}
+
 static bool write_profile(const struct calibrate_input *input, const struct calibration *calibration, struct error *err)
 {
     char *text;
@@ -203,7 +216,7 @@ int command_calibrate(int argc, char **argv)
     if (input.arguments.helped)
         return STATUS_OK;
     int status = STATUS_OK;
-    bool good = measure(&input, &calibration, &err);
+    bool good = (input.out == NULL || check_out(input.out, &err)) && measure(&input, &calibration, &err);
     interrupts_release();
     if (good) {
         warn(&calibration);

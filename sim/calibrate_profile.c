@@ -80,12 +80,19 @@ static void put_bytes(FILE *out, const char *key, uint64_t bytes, const char *ma
     put(out, key, print_bytes(bytes, value), mark, "%s", comment);
 }
 
+/* A run needs some memory to be left, also where the system had next to none. */
+enum { LEFT_LEAST = 8, WATERMARK_MOST = 16 }; /* shares of RAM: 1/8 and 1/16 */
+
 static void put_memory(FILE *out, const struct machine *m)
 {
-    const uint64_t taken = m->ram_bytes > m->available_bytes ? m->ram_bytes - m->available_bytes : 0;
+    const bool known = m->available_bytes >= m->ram_bytes / LEFT_LEAST && m->available_bytes <= m->ram_bytes;
     put_bytes(out, "ram", m->ram_bytes, measured, "What the system reports (MemTotal).");
-    put_bytes(out, "os_reserve", taken, measured,
-              "System and other apps together: RAM less what was available (MemAvailable) at that time.");
+    if (known)
+        put_bytes(out, "os_reserve", m->ram_bytes - m->available_bytes, measured,
+                  "System and other apps together: RAM less what was available (MemAvailable) at that time.");
+    else
+        put_bytes(out, "os_reserve", m->ram_bytes / 2, estimated,
+                  "System and other apps together: half, as what was available was not known, or next to nothing.");
     put_bytes(out, "other_apps", 0, estimated, "Part of os_reserve.");
     put_bytes(out, "runtime", 150000000, estimated, "An inference app without weights, KV cache and activations.");
     if (m->android)
@@ -104,7 +111,7 @@ static void put_memory(FILE *out, const struct machine *m)
 static void put_watermarks(FILE *out, const struct machine *m)
 {
     char number[VALUE_BYTES];
-    if (m->min_free_bytes > 0)
+    if (m->min_free_bytes > 0 && m->min_free_bytes < m->ram_bytes / WATERMARK_MOST)
         put_bytes(out, "min_free", m->min_free_bytes, measured, "vm.min_free_kbytes.");
     if (m->has_watermark_scale && m->watermark_scale <= 1000) {
         snprintf(number, sizeof number, "%" PRIu64, m->watermark_scale);

@@ -6,7 +6,7 @@ program=$(realpath "$POCKETLOAD")
 
 # ---- Help ----
 is 'the version' "$("$POCKETLOAD" --version | grep -Ec '^pocketload [0-9]+\.[0-9]+\.[0-9]+$')" 1
-for command in run replay plot device model policy validate trace; do
+for command in run replay plot device calibrate model policy validate trace; do
     ok "help lists $command" sh -c '"$1" help | grep -q "^  $2 "' - "$POCKETLOAD" "$command"
     ok "$command --help" "$POCKETLOAD" "$command" --help
     is "help $command is the same" "$("$POCKETLOAD" help "$command")" "$("$POCKETLOAD" "$command" --help)"

@@ -1,5 +1,5 @@
-/* Fuzzes the table of measured rates: no bytes may crash it, what it refuses comes with one line, and what it reads can be
- * fitted or is refused with one line too. */
+/* Fuzzes the table of measured rates: no bytes may crash it, what it refuses comes with one line, and what it reads can
+ * be fitted or is refused with one line too. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

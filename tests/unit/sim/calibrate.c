@@ -1,4 +1,5 @@
-/* A calibration in small: what it measures is there and in order, it leaves nothing, its profile is one, and it stops. */
+/* A calibration in small: what it measures is there and in order, it leaves nothing, its profile is one, and it stops.
+ */
 #include <dirent.h>
 #include <math.h>
 #include <stddef.h>
@@ -167,7 +168,7 @@ static void profile_without_what_could_not_be_measured(void **state)
     const struct spread rate = {1e9, 1.2345e9, 2e9, true};
     struct calibration c = {
         .machine = {.ram_bytes = UINT64_C(4) << 30, .page_bytes = 65536, .cores = 8, .memlock_bytes = UINT64_MAX},
-        .fit = {.setup_ns = 0.2, .stream_bps = 7.5, .max_bps = 9.996e14},
+        .fit = {.setup_ns = 0.2, .stream_bps = 8.0, .max_bps = 9.996e14},
         .memory = rate,
         .stream = rate,
         .max = rate};

@@ -32,9 +32,10 @@ static void reads_tables(void **state)
     (void)state;
     struct flash_table table;
     struct error err;
-    if (!read_text("# fio, phone of mine\n\nlanes,block_kib,mib_per_s,latency_ms\n1,4096,1810,2.21\r\n 2 , 0.5, 954.25,\n"
-                   "4,128,12\n# end\n",
-                   &table, &err))
+    if (!read_text(
+            "# fio, phone of mine\n\nlanes,block_kib,mib_per_s,latency_ms\n1,4096,1810,2.21\r\n 2 , 0.5, 954.25,\n"
+            "4,128,12\n# end\n",
+            &table, &err))
         fail_because("%s", err.text);
     assert_int_equal(table.count, 3);
     check_point(&table.points[0], 1, 4194304, 1810.0 * 1048576);
@@ -81,7 +82,8 @@ static void says_what_is_wrong(void **state)
     refuses(text, ":2: block_kib: \"0.0001\" KiB are no whole number of bytes");
     snprintf(text, sizeof text, "latency_ms,lanes,block_kib,mib_per_s\n1,1,4\n");
     refuses(text, ":2: 3 cells: expected 4");
-    static const char *const cells[] = {"x,4,5", "0,4,5", "5000,4,5", "1,4,-5", "1,4,nan", "1,4,1e9", "1,,5", "1,4,5,x"};
+    static const char *const cells[] = {"x,4,5",   "0,4,5",   "5000,4,5", "1,4,-5",
+                                        "1,4,nan", "1,4,1e9", "1,,5",     "1,4,5,x"};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         struct flash_table table;
         struct error err = {0};
