@@ -39,7 +39,7 @@ mkdir -p "$scratch/configs/devices"
 cp "$scratch/mine.ini" "$scratch/configs/devices/"
 case $POCKETLOAD in /*) program=$POCKETLOAD ;; *) program=$PWD/$POCKETLOAD ;; esac
 (cd "$scratch" && "$program" device list --format json) >"$scratch/list.json"
-{ echo "["; sed -n '/"mine"/s/,$//p' "$scratch/list.json"; echo "]"; } >"$scratch/listed.json"
+{ echo "["; sed -n '/"mine"/{s/,$//;p;}' "$scratch/list.json"; echo "]"; } >"$scratch/listed.json"
 is 'and a list counts them' \
     "$(for key in measured published estimated unmarked; do json $key "$scratch/listed.json"; done)" 2222
 
