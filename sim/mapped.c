@@ -164,6 +164,9 @@ static void compute(struct run_state *run, int64_t ns)
     run->numbers.compute_ns += run->now_ns - start_ns;
 }
 
+/* What a hot processor makes of it, at most 100 times as much, is a time too. */
+#define TLB_MAX_NS ((wide)1 << 54)
+
 /* ns: what it computes on a device that is not hot, which it is or was at begin_ns. */
 static void step(struct run_state *run, uint32_t process, const uint32_t *uses, uint32_t count, int64_t ns,
                  int64_t begin_ns)
@@ -178,7 +181,12 @@ static void step(struct run_state *run, uint32_t process, const uint32_t *uses, 
         touches += m->touches[uses[i] & USE_BLOCK];
         all_known = all_known && known[uses[i] & USE_BLOCK] == m->epoch;
     }
-    ns = heat_compute_ns(&run->heat, begin_ns, ns + (int64_t)touches * run->spec->device.tlb_miss_ns);
+    const wide tlb_ns = (wide)touches * (uint64_t)run->spec->device.tlb_miss_ns;
+    if (tlb_ns > TLB_MAX_NS) {
+        run->failed = !fail(run->err, STATUS_USAGE, "a step computes for over 208 days (device.tlb_miss)");
+        return;
+    }
+    ns = heat_compute_ns(&run->heat, begin_ns, ns + (int64_t)tlb_ns);
     /* Where another app may come between, it matters when each page is touched. */
     if (touches == 0 || (all_known && run->now_ns + ns <= run->attention_ns)) {
         for (uint32_t i = 0; i < count; i++) {

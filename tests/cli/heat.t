@@ -78,4 +78,23 @@ ok 'size and quality stand beside speed' grep -Eq 'weights +perplexity +verdict'
 ok 'each of its quantisation' grep -Eq '1\.2[0-9] GiB +9\.5000$' "$scratch/table"
 ok 'and of the other' grep -Eq '7[0-9]{2} MiB +9\.8001$' "$scratch/table"
 
+# A TLB miss of a second for each page of 1 TB, 100 times as long on a hot phone: more than a clock holds.
+cat >"$scratch/huge.ini" <<'END'
+[device]
+profile = mine.ini
+tlb_miss = 1s
+soc_hot_after = 1ns
+soc_hot_factor = 1%
+heat = hot
+[model]
+blocks = a:1TB
+[workload]
+kind = trace
+sequence = a
+[loader]
+mode = mmap
+END
+bad 2 '^pocketload: .*huge.ini: a step computes for over 208 days \(device.tlb_miss\)$' 'a step beyond all clocks' \
+    run "$scratch/huge.ini" --db none -q
+
 finish
