@@ -60,9 +60,9 @@ static bool any_common(const struct selection *selection, const struct run_confi
 
 /* The rate of one type: an estimate where its own key says so, or where it follows from a common rate that is none. A
  * common rate that is an estimate is told by its own key. */
-static bool flops_estimated(const struct selection *selection, size_t option, uint32_t type)
+static bool rate_estimated(const struct selection *selection, size_t option, const char *key, uint32_t type)
 {
-    const struct chosen *common = common_rate(selection, "flops", type);
+    const struct chosen *common = common_rate(selection, key, type);
     if (!common)
         return mark_of(selection, option) == MARK_ESTIMATED;
     return common->setting->level == LEVEL_PROFILE && common->setting->mark != MARK_ESTIMATED;
@@ -119,14 +119,14 @@ static bool is_estimate(const struct selection *selection, const struct run_conf
         return false;
     if (index >= experiment->at.flops_types && index < experiment->at.flops_types + tensor_type_count) {
         const uint32_t type = (uint32_t)(index - experiment->at.flops_types);
-        return has_type(config, model, type) && flops_estimated(selection, index, type);
+        return has_type(config, model, type) && rate_estimated(selection, index, "flops", type);
+    }
+    if (index >= experiment->at.memory_types && index < experiment->at.memory_types + tensor_type_count) {
+        const uint32_t type = (uint32_t)(index - experiment->at.memory_types);
+        return has_weights(config, model, type) && rate_estimated(selection, index, "memory", type);
     }
     if (mark_of(selection, index) != MARK_ESTIMATED)
         return false;
-    if (index >= experiment->at.memory_types && index < experiment->at.memory_types + tensor_type_count) {
-        const uint32_t type = (uint32_t)(index - experiment->at.memory_types);
-        return has_weights(config, model, type) && !common_rate(selection, "memory", type);
-    }
     if (strcmp(option->section, "device") == 0)
         return device_key_matters(selection, config, model, option);
     if (is(option, "model", "perplexity"))

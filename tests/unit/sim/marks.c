@@ -18,7 +18,7 @@ static char device_path[64], model_path[64];
     "[device]\nram = 5GB   [measured]\nos_reserve = 1GB [published]\nother_apps = 1GB [estimated]\nruntime = 1MB\n"    \
     "kill = threshold [estimated]\nkill_threshold = 2GB [estimated]\nflash_setup = 1us [measured]\n"                   \
     "flash_stream = 1GB/s\nflash_max = 1GB/s\t[estimated]\ncommand = 512KiB [estimated]\nmemory = 10GB/s "             \
-    "[published]\n"
+    "[published]\nmemory_q4_0 = 9GB/s [measured]\nmemory_q6_k = 9GB/s\n"
 
 static void write_file(const char *path, const char *text)
 {
@@ -118,6 +118,11 @@ static void a_derived_rate_is_an_estimate(void **state)
           MODEL "ffn = 512\n", "", expected);
     snprintf(expected, sizeof expected, "%s device.flops", rest);
     tells(DEVICE "flops = 9GFLOPS [estimated]\nflops_q6_k = 1GFLOPS [published]\n", MODEL "ffn = 512\n", "", expected);
+    /* A speed of reading that only follows from memory is one too: rows of 320 make the output head q8_0. */
+    snprintf(expected, sizeof expected, "%s device.flops device.memory_q8_0", rest);
+    tells(DEVICE "flops = 9GFLOPS [estimated]\n",
+          "[model]\nlayers = 2\nwidth = 320\nvocab = 512\nheads = 5\nkv_heads = 5\nhead_size = 64\nffn = 512\n", "",
+          expected);
 }
 
 /* Defaults that are estimates, where they matter: a mapped file's faults. */
@@ -162,9 +167,9 @@ static void bad_marks_are_refused(void **state)
 {
     (void)state;
     refuses(OWN_FLOPS "queue_depth = 8 [mesured]\n", NULL,
-            "17: device.queue_depth: unknown mark \"[mesured]\": did you mean measured?");
+            "19: device.queue_depth: unknown mark \"[mesured]\": did you mean measured?");
     refuses(OWN_FLOPS "queue_depth = 8 []\n", NULL,
-            "17: device.queue_depth: unknown mark \"[]\"; expected measured, published or estimated");
+            "19: device.queue_depth: unknown mark \"[]\"; expected measured, published or estimated");
     refuses(OWN_FLOPS, "device.ram=6GB [measured]",
             "--set device.ram: a mark, \"[measured]\": marks belong in profiles");
     struct error err;
@@ -192,7 +197,7 @@ static void marks_of_a_profile(void **state)
         if (strcmp(marks[i].key, "queue_depth") == 0)
             assert_true(!marks[i].given && marks[i].mark == MARK_NONE);
     }
-    assert_int_equal(given, 15);
+    assert_int_equal(given, 17);
     free(marks);
     assert_false(profile_read_marks("device", "no-such-phone", dirs, &marks, &count, &err));
 }
