@@ -68,17 +68,6 @@ bool results_known(struct run_results *results, bool force, size_t *todo, size_t
     return good;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-static bool same_spec(const struct model_spec *a, const struct model_spec *b)
-{
-    return same_text(a->name, b->name) && same_text(a->blocks, b->blocks) && same_text(a->file, b->file) &&
-           a->has_shape == b->has_shape && a->quant == b->quant && memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
-}
-
 /* The model of a run, without its trace: compiling that again here would cost as much as many a run. */
 static bool find_model(struct run_results *results, size_t index, const struct model **model, struct error *err)
 {
@@ -89,13 +78,12 @@ static bool find_model(struct run_results *results, size_t index, const struct m
         return experiment_prepare(results->experiment, index, &results->prepared, err);
     }
     *model = &results->model;
-    if (results->has_model && same_spec(&results->model_spec, spec) && results->chunk == config->chunk)
+    if (results->has_model && run_models_alike(results->model_of, config))
         return true;
     if (results->has_model)
         model_free(&results->model);
     results->has_model = experiment_model(config, &results->model, err);
-    results->model_spec = *spec;
-    results->chunk = config->chunk;
+    results->model_of = config;
     return results->has_model;
 }
 

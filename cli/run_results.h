@@ -22,10 +22,9 @@ struct run_results {
     size_t *indices;                   /* into the experiment's runs */
     struct run_record *records;
     bool *has_record;
-    struct prepared prepared; /* for notes, and for models that come with a trace */
-    bool has_model;           /* the model of the run before, for records: most runs share it */
-    struct model_spec model_spec;
-    uint64_t chunk; /* how it is cut: run_config.chunk */
+    struct prepared prepared;          /* for notes, and for models that come with a trace */
+    bool has_model;                    /* the model of the run before, for records: most runs share it */
+    const struct run_config *model_of; /* whose it is */
     struct model model;
     size_t computed, failed; /* now, not those that were stored already */
     int status;              /* exit code of the worst failure so far */

@@ -8,6 +8,7 @@
 #include "policies/names.h"
 
 enum {
+    RECLAIM_STEPS = 40, /* in so many steps, one pause in the background */
     MASK_DEMAND = POLICY_RESIDENT | POLICY_LOADING | POLICY_PINNED | POLICY_IN_USE,
     MASK_PREFETCH = MASK_DEMAND | POLICY_PREFETCHED,
     HELD = POLICY_RESIDENT | POLICY_LOADING,
@@ -82,7 +83,7 @@ static void release_all(struct check_drive *drive)
 }
 
 /* Asks for one victim and removes it. False when there is none, or a wrong one. */
-static bool evict_one(struct check_drive *drive, block_id incoming)
+static bool evict_one(struct check_drive *drive, block_id incoming, enum remove_reason reason)
 {
     struct check_seat *seat = &drive->seats[POLICY_EVICT];
     const struct policy_view *view = &drive->world->shown.view;
@@ -90,7 +91,7 @@ static bool evict_one(struct check_drive *drive, block_id incoming)
     block_id b = seat->table.ops.evict.victim(seat->self, view, incoming);
     check_told(drive, seat);
     if (is_good(drive, CHECK_VICTIM, "victim", b)) {
-        take_out(drive, b, REMOVE_EVICTED);
+        take_out(drive, b, reason);
         return true;
     }
     for (block_id other = 0; b == BLOCK_NONE && other < view->block_count; other++)
@@ -158,7 +159,7 @@ static void miss(struct check_drive *drive, block_id b)
     if (drive->over || view->blocks[b].bytes > view->budget_bytes - view->pinned_bytes || !admits(drive, b))
         return;
     while (!drive->world->scene.after_step && !fits(view, b))
-        if (!evict_one(drive, b) && (drive->over || !cancel_one(drive)))
+        if (!evict_one(drive, b, REMOVE_EVICTED) && (drive->over || !cancel_one(drive)))
             return;
     drive->streamed[b] = false;
     insert(drive, b, drive->world->scene.instant ? POLICY_RESIDENT : POLICY_LOADING);
@@ -174,7 +175,7 @@ static bool fill(struct check_drive *drive, block_id b)
     bool room = true;
     view->evict_mask = MASK_PREFETCH;
     while (room && !fits(view, b))
-        room = evict_one(drive, b);
+        room = evict_one(drive, b, REMOVE_EVICTED);
     view->evict_mask = MASK_DEMAND;
     if (room)
         insert(drive, b, POLICY_LOADING | POLICY_PREFETCHED);
@@ -271,12 +272,16 @@ void check_drive_step(struct check_drive *drive)
     if (!drive->over)
         prefetch(drive);
     while (drive->world->scene.after_step && !drive->over && shown->view.held_bytes > shown->view.budget_bytes)
-        if (!evict_one(drive, BLOCK_NONE))
+        if (!evict_one(drive, BLOCK_NONE, REMOVE_EVICTED))
             break;
     for (uint32_t i = 0; i < step->count; i++) {
         set_state(drive, step->uses[i], 0, POLICY_IN_USE);
         drive->streamed[step->uses[i]] = false;
     }
+    /* A turn has ended: in the background, other apps take two blocks. */
+    for (int i = 0; i < 2 && drive->step % RECLAIM_STEPS == RECLAIM_STEPS - 1 && !drive->over; i++)
+        if (!evict_one(drive, BLOCK_NONE, REMOVE_RECLAIMED))
+            break;
     drive->step++;
     shown->view.step++;
     shown->view.now_ns += 1000000;

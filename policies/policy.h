@@ -41,6 +41,12 @@
  * BLOCK_NONE (unless view->may_exceed). A demand drops prefetches in flight before it gives up on room: on_remove(b,
  * REMOVE_CANCELLED), unasked. So refuse by admit(), which is asked once, not by victim().
  *
+ * Between two turns of a chat the app may be in the background. Where other apps take memory from it,
+ * victim(BLOCK_NONE) is asked, and on_remove(answer, REMOVE_RECLAIMED) called, until they have what they want or the
+ * answer is BLOCK_NONE. Where the app is ended and started anew, eviction policy, admission rule and prefetcher begin
+ * again: their state is zeroed, init() is called as at 2, and nothing is held; access numbers, steps, tokens and time
+ * go on.
+ *
  * `victim` and `release` answer with a block for which policy_may_evict() holds, or with BLOCK_NONE: "I have none".
  * Anything else ends the run with an error that names the policy, the block and the reason.
  *
@@ -160,6 +166,7 @@ enum remove_reason {
     REMOVE_EVICTED,   /* this policy named it in victim() */
     REMOVE_RELEASED,  /* this policy named it in release() */
     REMOVE_CANCELLED, /* a prefetch in flight, dropped to make room for a demand: nothing was kept of it */
+    REMOVE_RECLAIMED, /* this policy named it in victim(), but others took its memory: the app was in the background */
 };
 
 struct evict_ops {

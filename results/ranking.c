@@ -13,6 +13,7 @@
 #include "results/ranking.h"
 #include "results/ranking_table.h"
 #include "results/summary.h"
+#include "results/turn_words.h"
 
 struct entry {
     const struct run_record *record;
@@ -210,7 +211,8 @@ static bool print_groups(FILE *file, const struct ranking_table *table, const st
         }
         print_group(file, table, &groups[g], color);
         for (size_t i = 0; ok && i < groups[g].length; i++)
-            ok = memory_print_words(file, groups[g].entries[i].record, groups[g].length > 1);
+            ok = turn_print_words(file, groups[g].entries[i].record, groups[g].length > 1) &&
+                 memory_print_words(file, groups[g].entries[i].record, groups[g].length > 1);
         print_words(file, &groups[g], rates);
     }
     if (rivals)

@@ -135,14 +135,8 @@ static bool check_memory(const struct run_spec *spec, uint32_t processes, struct
 static bool init_costs(struct run_state *run, struct arena *arena)
 {
     const struct trace *trace = run->trace;
-    uint64_t context_max = 0;
-    for (uint32_t s = 0; s < trace->segment_count; s++) {
-        const struct segment *segment = &trace->segments[s];
-        uint64_t last = segment->context_first + (uint64_t)segment->repeat * segment->context_growth;
-        context_max = last > context_max ? last : context_max;
-    }
-    uint64_t kv_bytes;
-    if (!trace_kv_checked(trace, context_max, &kv_bytes) || kv_bytes > PIB)
+    uint64_t kv_bytes, context_max;
+    if (!trace_kv_most(trace, &kv_bytes, &context_max) || kv_bytes > PIB)
         return fail(run->err, STATUS_USAGE, "the KV cache of %llu tokens is over 1 PiB",
                     (unsigned long long)context_max);
     run->costs = arena_alloc(arena, trace->work_count, sizeof *run->costs);
@@ -163,7 +157,9 @@ static bool init_arrays(struct run_state *run, struct arena *arena)
     run->blocks = arena_alloc(arena, run->model->block_count, sizeof *run->blocks);
     run->tokens = arena_alloc(arena, trace->token_count, sizeof *run->tokens);
     run->latencies = arena_alloc(arena, trace->token_count, sizeof *run->latencies);
-    if (!run->computed || !run->bytes_before || !run->blocks || !run->tokens || !run->latencies ||
+    const uint32_t turns = trace->turn_count < trace->segment_count ? trace->turn_count : trace->segment_count;
+    run->turns = arena_alloc(arena, turns, sizeof *run->turns);
+    if (!run->computed || !run->bytes_before || !run->blocks || !run->tokens || !run->latencies || !run->turns ||
         !sampler_init(&run->sampler, arena))
         return fail(run->err, STATUS_IO, "out of memory");
     return true;
@@ -176,12 +172,12 @@ static int by_offset(const void *a, const void *b)
     return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-static bool whole_file(struct run_state *run, struct arena *arena, block_id **first, uint32_t *first_count)
+static bool whole_file(struct run_state *run, struct arena *arena)
 {
     const struct model *model = run->model;
     uint64_t(*keys)[2] = arena_alloc(arena, model->block_count, sizeof *keys);
-    *first = arena_alloc(arena, model->block_count, sizeof **first);
-    if (!keys || !*first)
+    block_id *first = arena_alloc(arena, model->block_count, sizeof *first);
+    if (!keys || !first)
         return fail(run->err, STATUS_IO, "out of memory");
     for (uint32_t b = 0; b < model->block_count; b++) {
         keys[b][0] = model->extents[model->blocks[b].first_extent].offset_bytes;
@@ -189,8 +185,9 @@ static bool whole_file(struct run_state *run, struct arena *arena, block_id **fi
     }
     qsort(keys, model->block_count, sizeof *keys, by_offset);
     for (uint32_t b = 0; b < model->block_count; b++)
-        (*first)[b] = (block_id)keys[b][1];
-    *first_count = model->block_count;
+        first[b] = (block_id)keys[b][1];
+    run->first = first;
+    run->first_count = model->block_count;
     return true;
 }
 
@@ -251,8 +248,7 @@ static bool init_memory(struct run_state *run, struct arena *arena)
     return true;
 }
 
-bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena, block_id **first,
-              uint32_t *first_count)
+bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena)
 {
     run->spec = spec;
     run->model = spec->model;
@@ -271,14 +267,14 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
         return false;
     if (!init_host(run, arena))
         return false;
-    *first = run->host.pins;
-    *first_count = run->host.pin_count;
+    run->first = run->host.pins;
+    run->first_count = run->host.pin_count;
     if (!init_arrays(run, arena) || !init_costs(run, arena) || !loads_init(run, arena) ||
         !check_load_times(spec, run->load_bytes, run->err) || !plan_init(run, arena) || !placing_init(run, arena))
         return false;
     heat_init(&run->heat, &spec->device.heat);
     flash_set_heat(&run->flash, spec->device.heat.mode, spec->device.heat.cool_ppm);
-    if (spec->loader.mode == LOADER_READ && !whole_file(run, arena, first, first_count))
+    if (spec->loader.mode == LOADER_READ && !whole_file(run, arena))
         return false;
     return init_memory(run, arena);
 }
@@ -396,4 +392,6 @@ void run_finish(struct run_state *run, struct run_result *result)
     result->samples = run->sampler.rows;
     result->sample_count = run->sampler.count;
     result->blocks = run->blocks;
+    result->turns = run->turns;
+    result->turn_count = run->turn_count;
 }

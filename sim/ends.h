@@ -4,10 +4,8 @@
 
 #include "sim/run_state.h"
 
-/* Checks the spec and lays the run out; *first are the blocks of the load phase in order (mapped: those to be locked).
- * run->killed when not even the runtime fits, or the file cannot be mapped. */
-bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena, block_id **first,
-              uint32_t *first_count);
+/* Checks the spec and lays the run out. run->killed when not even the runtime fits, or the file cannot be mapped. */
+bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena);
 
 /* Sums, percentiles, the last sample. */
 void run_finish(struct run_state *run, struct run_result *result);

@@ -265,11 +265,16 @@ static void chunked_token(struct run_state *run, const struct segment *segment, 
     }
 }
 
-/* The load phase: blocks[0..count-1], resident for good. Each is reserved when its first read is about to begin, as
- * memory fills while a file is read. */
-static void load_phase(struct run_state *run, const block_id *blocks, uint32_t count)
+/* The load phase: run->first, resident for good. Each is reserved when its first read is about to begin, as memory
+ * fills while a file is read. Also when the app is started anew. */
+static void load_phase(struct run_state *run)
 {
-    uint32_t next = 0;
+    const block_id *blocks = run->first;
+    uint32_t next = 0, count = run->first_count;
+    if (run->mapped) {
+        mapped_load(run, blocks, count);
+        return;
+    }
     while (run_goes_on(run) && (next < count || run->outstanding > 0)) {
         bool lane_free = run->demand_count == 0 && run->flash.in_flight < run->command_limit;
         if (next == count || !lane_free) {
@@ -287,18 +292,13 @@ static void load_phase(struct run_state *run, const block_id *blocks, uint32_t c
 /* False when the run failed. */
 static bool run_whole(struct run_state *run, const struct run_spec *spec, struct arena *arena)
 {
-    block_id *first;
-    uint32_t first_count;
-    if (!run_init(run, spec, arena, &first, &first_count))
+    if (!run_init(run, spec, arena))
         return false;
     if (run->killed) {
         run->numbers.outcome = OUTCOME_REJECTED;
     } else {
-        if (run->mapped)
-            mapped_load(run, first, first_count);
-        else
-            load_phase(run, first, first_count);
-        books_walk(run, run->mapped ? mapped_token : chunked_token);
+        load_phase(run);
+        books_walk(run, run->mapped ? mapped_token : chunked_token, load_phase);
         if (run->killed) {
             run->numbers.outcome = OUTCOME_KILLED;
             run->numbers.killed_phase = phase_names[run->phase];

@@ -27,6 +27,8 @@ struct app_list {
     const char *text;
 };
 
+struct model_choice; /* sim/model_choice.h */
+
 /* The effective config of one run: plain values, and strings that the experiment owns. */
 struct run_config {
     const char *experiment; /* its name */
@@ -34,6 +36,7 @@ struct run_config {
     struct device device;
     struct model_spec model; /* without blocks, file and shape: the trace brings its own blocks */
     struct workload_spec workload;
+    const struct model_choice *draft, *second; /* models beside the first; NULL: none */
     struct loader loader;
     uint64_t chunk; /* chunk_code of workloads/chunks.h: model and trace of a run are of such chunks */
     struct policy_choice policy;
@@ -78,6 +81,15 @@ const struct run_config *experiment_run(const struct experiment *experiment, siz
 const char *experiment_run_json(struct experiment *experiment, size_t index, struct error *err);
 /* Hash (XXH3, 128 bits) of that JSON without experiment.name, and MODEL_VERSION. */
 const char *experiment_run_key(struct experiment *experiment, size_t index, struct error *err);
+
+/* Builds the model of a run, with its draft model, second model and adapters where it has them. *section and *key:
+ * which key of the config is at fault when it fails. As model_build and model_combine. Not for a config whose trace
+ * brings its own blocks. */
+bool run_model_build(const struct run_config *config, struct model *model, const char **section, const char **key,
+                     struct error *err);
+
+/* Two runs have one model, name and chunks and all. */
+bool run_models_alike(const struct run_config *a, const struct run_config *b);
 
 /* Builds model and trace, cuts them into chunks, binds the policy, and runs. `cache` keeps the last model and trace and
  * may be shared by successive calls of one thread; zero it first, free it at the end. result lives in arena. Input

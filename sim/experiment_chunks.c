@@ -10,6 +10,8 @@ static bool cut(const struct run_config *config, struct model *model, struct mod
     *is_cut = false;
     if (rule.kind == CHUNK_LAYER)
         return true;
+    if (rule.kind == CHUNK_HEADS && model->member_count > 0)
+        return fail(err, STATUS_USAGE, "heads are of one model: expected layer, SIZE or layers:K beside other models");
     if (!chunk_model(model, &rule, &chunked, map, err))
         return false;
     *whole = *model;
@@ -33,7 +35,8 @@ bool experiment_model(const struct run_config *config, struct model *model, stru
     struct model whole;
     struct chunk_map map;
     bool is_cut;
-    if (!model_build(&config->model, model, err))
+    const char *section, *key;
+    if (!run_model_build(config, model, &section, &key, err))
         return false;
     if (!cut(config, model, &whole, &map, &is_cut, err)) {
         model_free(model);

@@ -38,12 +38,6 @@ bool fail_by_key(const struct selection *selection, const char *section, const c
     return fail_in(err, "%s: %s.%s", selection->experiment->path, section, key);
 }
 
-/* Which of the keys that may describe the model does. */
-static const char *model_key_of(const struct model_spec *model)
-{
-    return model->blocks ? "blocks" : model->file ? "file" : "profile";
-}
-
 /* The model that the config describes, unless the cache holds it. */
 static bool prepare_model(struct prepared *cache, const struct selection *selection, const struct run_config *config,
                           const char *key, struct error *err)
@@ -51,10 +45,11 @@ static bool prepare_model(struct prepared *cache, const struct selection *select
     if (cache->has_model && strcmp(cache->model_key, key) == 0)
         return true;
     prepared_free(cache);
-    if (!model_build(&config->model, &cache->model, err)) {
+    const char *section, *at;
+    if (!run_model_build(config, &cache->model, &section, &at, err)) {
         if (!config->model.file && err->code == STATUS_INPUT)
             err->code = STATUS_USAGE; /* there is no input but the config */
-        return fail_by_key(selection, "model", model_key_of(&config->model), err);
+        return fail_by_key(selection, section, at, err);
     }
     cache->has_model = true;
     if (!cut_model(selection, config, &cache->model, &cache->whole, &cache->chunks, &cache->is_cut, err))

@@ -78,6 +78,11 @@ static bool check_workload(const struct selection *selection, const struct run_c
     }
     if (!has_model)
         return fail_at(selection, "model", "profile", err, "missing; expected one of profile, file, blocks");
+    if (config->draft && config->second)
+        return fail_at(selection, "workload", "second", err, "given beside workload.draft; expected one of them");
+    if (workload->kind == WORKLOAD_CHAT && workload->prompt_tokens == 0)
+        return fail_at(selection, "workload", "prompt_tokens", err,
+                       "a chat's turn begins with a prompt; expected 1 or more");
     if (workload->kind == WORKLOAD_MOE && model->has_shape && model->shape.experts == 0)
         return fail_at(selection, "workload", "kind", err,
                        "moe needs a model with experts; expected dense, or such a model");
@@ -88,7 +93,7 @@ static bool check_workload(const struct selection *selection, const struct run_c
 
 static void plain_labels(struct run_config *config)
 {
-    static const char *const kinds[] = {"dense", "moe"}, *const modes[] = {"chunked", "read", "mmap"};
+    static const char *const kinds[] = {"dense", "moe", "chat"}, *const modes[] = {"chunked", "read", "mmap"};
     const struct workload_spec *workload = &config->workload;
     config->workload_label = workload->kind != WORKLOAD_TRACE ? kinds[workload->kind]
                              : workload->trace                ? base_name(workload->trace)

@@ -49,16 +49,15 @@ static void feed_text(XXH3_state_t *state, const char *text)
     must(XXH3_128bits_update(state, text ? text : "", text ? strlen(text) + 1 : 1) == XXH_OK);
 }
 
-/* Of all that can differ between two runs of one experiment; section limits it to one section, and how the model of
- * that is cut. */
+/* Of all that can differ between two runs of one experiment, or between their models, and how these are cut. */
 static XXH128_hash_t run_hash(XXH3_state_t *state, const struct selection *selection, const struct run_config *config,
-                              const char *section)
+                              bool model_alone)
 {
     must(XXH3_128bits_reset(state) == XXH_OK);
     const struct settings_reader *reader = &selection->experiment->reader;
     for (size_t i = 0; i < reader->option_count; i++) {
         const struct option *option = &reader->options[i];
-        if (!option->width || !selection->chosen[i].used || (section && strcmp(section, option->section) != 0))
+        if (!option->width || !selection->chosen[i].used || (model_alone && !option_shapes_model(option)))
             continue;
         union option_value value = option_load(option, config);
         if (option_is_text(option))
@@ -67,7 +66,7 @@ static XXH128_hash_t run_hash(XXH3_state_t *state, const struct selection *selec
             must(XXH3_128bits_update(state, &value.number, sizeof value.number) == XXH_OK);
     }
     must(XXH3_128bits_update(state, &config->chunk, sizeof config->chunk) == XXH_OK);
-    if (!section) {
+    if (!model_alone) {
         feed_text(state, config->policy.label);
         feed_text(state, config->policy.evict_text);
         feed_text(state, config->policy.pin_text);
@@ -109,15 +108,15 @@ static bool build_model(struct model_check *check, const struct selection *selec
         return true;
     if (check->has_model)
         model_free(&check->model);
-    check->has_model = model_build(&config->model, &check->model, err);
+    const char *section, *key;
+    check->has_model = run_model_build(config, &check->model, &section, &key, err);
     check->hash = hash;
     if (check->has_model)
         return check_chunks(check, selection, config, err);
-    const char *key = config->model.blocks ? "blocks" : config->model.file ? "file" : "profile";
-    const struct setting *setting = chosen_of(selection, "model", key)->setting;
+    const struct setting *setting = chosen_of(selection, section, key)->setting;
     char place[PLACE_TEXT];
     return setting ? fail_in(err, "%s", setting_place(setting, place))
-                   : fail_in(err, "%s: [model]", selection->experiment->path);
+                   : fail_in(err, "%s: [%s]", selection->experiment->path, section);
 }
 
 static bool check_model(struct model_check *check, XXH3_state_t *state, const struct selection *selection,
@@ -126,7 +125,7 @@ static bool check_model(struct model_check *check, XXH3_state_t *state, const st
     const struct model_spec *spec = &config->model;
     if (!spec->blocks && !spec->file && !spec->has_shape)
         return true;
-    XXH128_hash_t hash = run_hash(state, selection, config, "model");
+    XXH128_hash_t hash = run_hash(state, selection, config, true);
     bool is_new;
     if (!set_put(&check->seen, hash, &is_new, err) || (is_new && !build_model(check, selection, config, hash, err)))
         return false;
@@ -192,7 +191,7 @@ static bool enumerate(struct experiment *experiment, uint64_t size, struct hash_
         for (size_t i = 0; i < experiment->reader.option_count; i++)
             used[i] = used[i] || selection.chosen[i].used;
         bool is_new;
-        if (!set_put(runs, run_hash(state, &selection, &config, NULL), &is_new, err))
+        if (!set_put(runs, run_hash(state, &selection, &config, false), &is_new, err))
             return false;
         if (!is_new)
             continue;

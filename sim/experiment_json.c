@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/files.h"
 #include "sim/experiment_parts.h"
+#include "sim/model_choice.h"
 
 static void hex_of(XXH128_hash_t hash, char hex[RUN_KEY_TEXT])
 {
@@ -152,8 +153,44 @@ static json_t *number_value(const struct option *option, uint64_t number)
         return json_string(option->names[number]);
     if (option->type == OPTION_ADJ)
         return json_integer((int32_t)(uint32_t)number);
+    if (option->other_word && (int64_t)number == option->other_value)
+        return json_string(option->other_word);
     /* Where a word stands for a rule of its own ("roofline"), there is no number. */
     return option->word_value < 0 && (int64_t)number < 0 ? json_null() : json_integer((json_int_t)number);
+}
+
+/* The numbers of a profile's shape, as [model] has them. */
+static json_t *shape_json(const struct experiment *experiment, const struct model_spec *spec)
+{
+    json_t *object = json_object();
+    const struct run_config config = {.model = *spec};
+    for (size_t i = 0; object && i < experiment->reader.option_count; i++) {
+        const struct option *option = &experiment->reader.options[i];
+        if (strcmp(option->section, "model") != 0 || option->scope != SCOPE_SHAPE || option_is_text(option))
+            continue;
+        if (json_object_set_new(object, option->key, number_value(option, option_load(option, &config).number)) == 0)
+            continue;
+        json_decref(object);
+        object = NULL;
+    }
+    return object;
+}
+
+/* A model beside the first: by its numbers, or by what its file holds. */
+static bool put_model(struct experiment *experiment, json_t *object, const struct option *option,
+                      const struct run_config *config, struct error *err)
+{
+    const struct model_choice *choice;
+    char key[64];
+    const char *hex;
+    memcpy(&choice, (const char *)config + option->offset, sizeof choice);
+    snprintf(key, sizeof key, "%s_%s", option->key, choice->spec.file ? "hash" : "shape");
+    if (choice->spec.file && !file_hash(experiment, choice->spec.file, hash_model, &hex, err))
+        return false;
+    json_t *content = choice->spec.file ? json_string(hex) : shape_json(experiment, &choice->spec);
+    return (json_object_set_new(object, option->key, json_string(choice->text)) == 0 &&
+            json_object_set_new(object, key, content) == 0) ||
+           fail(err, STATUS_IO, "no memory for the config as JSON");
 }
 
 static bool put_option(struct experiment *experiment, json_t *object, const struct option *option,
@@ -171,6 +208,8 @@ static bool put_option(struct experiment *experiment, json_t *object, const stru
         json = number_value(option, value.number);
     else if (!value.text)
         return true;
+    else if (option->type == OPTION_MODEL)
+        return put_model(experiment, object, option, config, err);
     else if (option->type == OPTION_PATH)
         return put_file(experiment, object, option, value.text, err);
     else
@@ -312,6 +351,33 @@ static bool hash_json(const json_t *json, char hex[RUN_KEY_TEXT], struct error *
     return true;
 }
 
+/* The choice of experts, of adapters and of accepted drafts is left to chance. A chat's model may have experts. */
+static bool has_chance(const struct run_config *config)
+{
+    const struct workload_spec *workload = &config->workload;
+    return workload->kind == WORKLOAD_MOE || workload->kind == WORKLOAD_CHAT || config->draft || workload->adapters > 0;
+}
+
+/* What of [workload] is part of the model, with what those keys stand for ("draft_shape"). */
+static bool add_parts(const struct experiment *experiment, const struct selection *selection, const json_t *workload,
+                      json_t *model, struct error *err)
+{
+    static const char *const ends[] = {"", "_shape", "_hash"};
+    for (size_t i = 0; i < experiment->reader.option_count; i++) {
+        const struct option *option = &experiment->reader.options[i];
+        if (!selection->chosen[i].used || !option_shapes_model(option) || strcmp(option->section, "workload") != 0)
+            continue;
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+            char key[64];
+            snprintf(key, sizeof key, "%s%s", option->key, ends[e]);
+            json_t *value = json_object_get(workload, key);
+            if (value && json_object_set(model, key, value) != 0)
+                return fail(err, STATUS_IO, "out of memory");
+        }
+    }
+    return true;
+}
+
 bool part_keys(struct experiment *experiment, const struct selection *selection, const struct run_config *config,
                char model_key[RUN_KEY_TEXT], char trace_key[RUN_KEY_TEXT], struct error *err)
 {
@@ -319,9 +385,8 @@ bool part_keys(struct experiment *experiment, const struct selection *selection,
     json_t *workload = model ? section_json(experiment, selection, config, "workload", err) : NULL;
     bool good = workload && (json_object_set_new(model, "chunk", json_integer((json_int_t)config->chunk)) == 0 ||
                              fail(err, STATUS_IO, "out of memory"));
-    good = good && hash_json(model, model_key, err);
-    /* Only the choice of experts is left to chance. */
-    int64_t seed = config->workload.kind == WORKLOAD_MOE ? (int64_t)config->seed : -1;
+    good = good && add_parts(experiment, selection, workload, model, err) && hash_json(model, model_key, err);
+    int64_t seed = has_chance(config) ? (int64_t)config->seed : -1;
     if (good && (json_object_set_new(workload, "model_key", json_string(model_key)) != 0 ||
                  json_object_set_new(workload, "seed", json_integer(seed)) != 0))
         good = fail(err, STATUS_IO, "out of memory");

@@ -19,7 +19,7 @@ struct experiment {
     const char *name;
     bool alone; /* it describes one profile and no run: every option matters */
     struct {
-        size_t kind, mode, allocator, kill, zram, apps, file;
+        size_t kind, mode, allocator, kill, zram, apps, file, draft, adapters;
         size_t flops_types, memory_types; /* the first of the rates by tensor type, in the order of tensor_types */
     } at;                                 /* places in the option table of the keys that decide which others matter */
     struct setting *defaults;             /* by option; option == NULL where there is none */
@@ -125,6 +125,9 @@ bool cut_model(const struct selection *selection, const struct run_config *confi
 
 /* An error that comes from values of the config, with the key's place where somebody set it, else with its name. */
 bool fail_by_key(const struct selection *selection, const char *section, const char *key, struct error *err);
+
+/* The option says what the run's model is: of [model], or a model or adapters beside it. */
+bool option_shapes_model(const struct option *option);
 
 /* ---- Hashes ---- */
 

@@ -33,6 +33,17 @@ void selection_start(struct experiment *experiment)
     experiment->at.flops_types = index_of(experiment, "device", "flops_f32");
     experiment->at.memory_types = index_of(experiment, "device", "memory_f32");
     experiment->at.file = index_of(experiment, "model", "file");
+    experiment->at.draft = index_of(experiment, "workload", "draft");
+    experiment->at.adapters = index_of(experiment, "workload", "adapters");
+}
+
+bool option_shapes_model(const struct option *option)
+{
+    static const char *const keys[] = {"draft", "second", "adapters", "adapter_rank"};
+    bool shapes = strcmp(option->section, "model") == 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && strcmp(option->section, "workload") == 0; i++)
+        shapes = shapes || strcmp(option->key, keys[i]) == 0;
+    return shapes;
 }
 
 static bool given(const struct chosen *chosen)
@@ -57,7 +68,7 @@ struct scope {
     enum loader_mode mode;
     enum kill_rule rule;
     enum allocator_kind allocator;
-    bool has_shape, has_config_file, has_zram, has_apps;
+    bool has_shape, has_config_file, has_zram, has_apps, has_draft, has_adapters;
 };
 
 static bool in_scope(enum option_scope wanted, const struct scope *scope)
@@ -66,7 +77,13 @@ static bool in_scope(enum option_scope wanted, const struct scope *scope)
     case SCOPE_TOKENS:
         return scope->kind != WORKLOAD_TRACE;
     case SCOPE_MOE:
-        return scope->kind == WORKLOAD_MOE;
+        return scope->kind == WORKLOAD_MOE || scope->kind == WORKLOAD_CHAT;
+    case SCOPE_CHAT:
+        return scope->kind == WORKLOAD_CHAT;
+    case SCOPE_DRAFT:
+        return scope->kind != WORKLOAD_TRACE && scope->has_draft;
+    case SCOPE_ADAPTERS:
+        return scope->kind != WORKLOAD_TRACE && scope->has_adapters;
     case SCOPE_TRACE:
         return scope->kind == WORKLOAD_TRACE;
     case SCOPE_CHUNKED:
@@ -125,6 +142,8 @@ static void mark_used(struct selection *selection)
             file->setting && model_file_kind(file->setting->values[file->item].text) == MODEL_FILE_CONFIG,
         .has_zram = choice_at(selection, experiment->at.zram) > 0,
         .has_apps = apps->setting->values[apps->item].apps != NULL,
+        .has_draft = given(&selection->chosen[experiment->at.draft]),
+        .has_adapters = choice_at(selection, experiment->at.adapters) > 0,
     };
     for (size_t i = 0; i < experiment->reader.option_count; i++) {
         const struct option *option = &experiment->reader.options[i];

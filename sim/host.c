@@ -44,6 +44,8 @@ static bool start_part(struct host *host, enum policy_kind kind, const struct po
     if (!*self)
         return fail(err, STATUS_IO, "out of memory");
     policy->init(*self, &host->view, args);
+    if (kind != POLICY_PIN)
+        host->parts[kind] = (struct host_part){*self, size, *args};
     return true;
 }
 
@@ -177,6 +179,19 @@ bool host_init(struct host *host, const struct host_spec *spec, struct arena *ar
             return false;
     }
     return true;
+}
+
+void host_restart(struct host *host)
+{
+    memset(host->state, 0, host->view.block_count * sizeof *host->state);
+    host->view.held_bytes = 0;
+    for (int kind = 0; kind < POLICY_KINDS_COUNT; kind++) {
+        const struct host_part *part = &host->parts[kind];
+        if (!part->self)
+            continue;
+        memset(part->self, 0, part->size);
+        host->tables[kind].init(part->self, &host->view, &part->args);
+    }
 }
 
 void host_end(struct host *host)

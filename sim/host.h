@@ -35,6 +35,11 @@ struct host {
     uint64_t evictions;
     /* The tables, completed by NULLs where a plug-in's are shorter; by enum policy_kind. */
     struct policy tables[POLICY_KINDS_COUNT];
+    struct host_part {
+        void *self; /* NULL: there is no such part, or it was asked once */
+        size_t size;
+        struct policy_args args;
+    } parts[POLICY_KINDS_COUNT]; /* for host_restart */
 };
 
 /* What a run has to do with policies. evict.policy may be NULL. */
@@ -59,6 +64,10 @@ bool host_init(struct host *host, const struct host_spec *spec, struct arena *ar
 
 /* Frees what host_init took beside the arena: call it after every host_init, also one that failed. */
 void host_end(struct host *host);
+
+/* The app is started anew: no block is held, and the parts begin again with zeroed state. Pins, and what the view tells
+ * of time and of accesses, stay. */
+void host_restart(struct host *host);
 
 /* The eviction policy's remark, "" without one: printable, one line. */
 void host_remark(const struct host *host, char line[REMARK_TEXT]);
@@ -108,6 +117,13 @@ static inline enum room host_evict_one(struct host *host, block_id incoming, blo
 {
     *victim = host->evict->victim(host->evict_self, &host->view, incoming);
     return host_take_out(host, "victim", *victim, REMOVE_EVICTED, unused, err);
+}
+
+/* Asks the policy for one block that others take from the app, and removes it. */
+static inline enum room host_reclaim_one(struct host *host, block_id *victim, bool *unused, struct error *err)
+{
+    *victim = host->evict->victim(host->evict_self, &host->view, BLOCK_NONE);
+    return host_take_out(host, "victim", *victim, REMOVE_RECLAIMED, unused, err);
 }
 
 /* Asks the policy for one block that it gives up although there is room, and removes it. Ask until ROOM_NONE, after

@@ -207,6 +207,7 @@ void mapped_token(struct run_state *run, const struct segment *segment, uint32_t
 {
     const struct trace *trace = run->trace;
     (void)repeat;
+    run->first_token_ns = -1;
     for (uint32_t process = 0; process < run->processes; process++) {
         for (uint32_t i = 0; i < segment->step_count; i++) {
             uint32_t index = segment->first_step + i, begin = trace_step_begin(trace, index);
@@ -219,7 +220,7 @@ void mapped_token(struct run_state *run, const struct segment *segment, uint32_t
                 return;
             placing_step_end(run);
         }
-        if (process == 0 && run->numbers.tokens == 0)
+        if (process == 0)
             run->first_token_ns = run->now_ns;
     }
 }

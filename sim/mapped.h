@@ -16,6 +16,13 @@ void mapped_load(struct run_state *run, const block_id *pins, uint32_t pin_count
 /* A token of every process, one process after the other (a token_steps of sim/books.h). */
 void mapped_token(struct run_state *run, const struct segment *segment, uint32_t repeat, uint64_t context);
 
+/* In the background: other apps take that share of the pages that reclaim may take, in its order; how many bytes it
+ * was. No time of the app passes. */
+uint64_t mapped_reclaim(struct run_state *run, uint32_t share_ppm);
+
+/* The processes end; what they had mapped and locked stays in the page cache. New ones have mapped nothing. */
+void mapped_restart(struct run_state *run);
+
 /* What each process did. */
 void mapped_numbers(const struct run_state *run, struct run_numbers *numbers);
 

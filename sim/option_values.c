@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "sim/apps.h"
+#include "sim/model_choice.h"
 #include "sim/perplexity.h"
 #include "workloads/chunks.h"
 
@@ -190,6 +191,10 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
         value->number = (uint64_t)option->word_value;
         return true;
     }
+    if (option->other_word && strcmp(text, option->other_word) == 0) {
+        value->number = (uint64_t)option->other_value;
+        return true;
+    }
     switch (option->type) {
     case OPTION_CHUNK:
         return parse_chunk(text, &value->number, err);
@@ -200,6 +205,7 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
     case OPTION_TEXT:
     case OPTION_PATH:
     case OPTION_PROFILE:
+    case OPTION_MODEL:
     case OPTION_FORMAT:
     case OPTION_POLICY:
     case OPTION_PART:
@@ -212,9 +218,13 @@ bool option_parse(const struct option *option, const char *text, struct arena *a
     struct error why;
     uint64_t number = 0;
     if (!parse_number(option, text, &number, &why)) {
-        if (option->word && !isdigit((unsigned char)*text) && suggest(text, &option->word, 1))
-            return fail(err, STATUS_USAGE, "unknown value \"%s\": did you mean %s?", text, option->word);
-        return option->word ? fail(err, STATUS_USAGE, "%s (or the word %s)", why.text, option->word)
+        const char *words[] = {option->word, option->other_word};
+        const size_t count = option->other_word ? 2 : 1;
+        const char *near = option->word && !isdigit((unsigned char)*text) ? suggest(text, words, count) : NULL;
+        if (near)
+            return fail(err, STATUS_USAGE, "unknown value \"%s\": did you mean %s?", text, near);
+        return option->word ? fail(err, STATUS_USAGE, "%s (or the word %s%s%s)", why.text, option->word,
+                                   option->other_word ? " or " : "", option->other_word ? option->other_word : "")
                             : fail(err, STATUS_USAGE, "%s", why.text);
     }
     value->number = number;
@@ -232,7 +242,7 @@ bool option_is_text(const struct option *option)
 {
     return option->width &&
            (option->type == OPTION_TEXT || option->type == OPTION_PATH || option->type == OPTION_FORMAT ||
-            option->type == OPTION_APPS || option->type == OPTION_QUALITY);
+            option->type == OPTION_APPS || option->type == OPTION_QUALITY || option->type == OPTION_MODEL);
 }
 
 void option_store(const struct option *option, union option_value value, struct run_config *config)
@@ -242,6 +252,10 @@ void option_store(const struct option *option, union option_value value, struct 
         return;
     if (option->type == OPTION_APPS) {
         memcpy(field, &value.apps, sizeof value.apps);
+        return;
+    }
+    if (option->type == OPTION_MODEL) {
+        memcpy(field, &value.model, sizeof value.model);
         return;
     }
     if (option_is_text(option)) {
@@ -274,6 +288,10 @@ union option_value option_load(const struct option *option, const struct run_con
     if (option->type == OPTION_APPS) {
         memcpy(&value.apps, field, sizeof value.apps);
         value.text = value.apps ? value.apps->text : NULL;
+    } else if (option->type == OPTION_MODEL) {
+        const struct model_choice *model;
+        memcpy(&model, field, sizeof model);
+        value.text = model ? model->text : NULL;
     } else if (option_is_text(option)) {
         if (option->width == sizeof value.text)
             memcpy(&value.text, field, sizeof value.text);

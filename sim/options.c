@@ -8,7 +8,7 @@ _Static_assert(sizeof(enum kill_rule) == 4 && sizeof(enum workload_kind) == 4 &&
                    sizeof(enum overlap) == 4 && sizeof(enum evict_when) == 4 && sizeof(enum quant) == 4 &&
                    sizeof(enum foresee) == 4 && sizeof(enum madvise) == 4 && sizeof(enum page_lists) == 4 &&
                    sizeof(enum file_layout) == 4 && sizeof(enum allocator_kind) == 4 && sizeof(enum heat_mode) == 4 &&
-                   sizeof(enum kv_type) == 4,
+                   sizeof(enum kv_type) == 4 && sizeof(enum adapter_switch) == 4,
                "choices are stored as 32-bit numbers");
 
 const char *const option_type_texts[OPTION_TYPES] = {
@@ -24,6 +24,7 @@ const char *const option_type_texts[OPTION_TYPES] = {
     [OPTION_TEXT] = "a text",
     [OPTION_PATH] = "a file",
     [OPTION_PROFILE] = "a profile's name, or its path",
+    [OPTION_MODEL] = "a model: llama-3.2-1b:q4_0 (a profile and its quantisation), or model.gguf, model.safetensors",
     [OPTION_FORMAT] = "a trace format",
     [OPTION_POLICY] = "a policy: lru, pinned-lru, lru+hot(64MiB)+next",
     [OPTION_PART] = "a part of a policy: kinds(embedding,norm)",

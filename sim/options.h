@@ -26,6 +26,7 @@ enum option_type {
     OPTION_TEXT,
     OPTION_PATH,    /* a file, relative to the config's folder or as given */
     OPTION_PROFILE, /* the name of a profile, or a path */
+    OPTION_MODEL,   /* a model in one value: sim/model_choice.h */
     OPTION_FORMAT,  /* a trace format */
     OPTION_POLICY,  /* a composition */
     OPTION_PART,    /* one part of a composition */
@@ -41,8 +42,11 @@ extern const char *const option_type_texts[OPTION_TYPES];
 /* When an option matters to a run. Where it does not, its value is the default and the effective config omits it. */
 enum option_scope {
     SCOPE_ALWAYS,
-    SCOPE_TOKENS, /* workload.kind = dense or moe */
-    SCOPE_MOE,
+    SCOPE_TOKENS, /* workload.kind = dense, moe or chat */
+    SCOPE_MOE,    /* moe or chat */
+    SCOPE_CHAT,
+    SCOPE_DRAFT,    /* with workload.draft */
+    SCOPE_ADAPTERS, /* workload.adapters is not 0 */
     SCOPE_TRACE,
     SCOPE_CHUNKED,  /* loader.mode = chunked */
     SCOPE_READS,    /* loader.mode = chunked or read: the app reads the file itself */
@@ -70,6 +74,8 @@ struct option {
     size_t name_count;
     const char *word; /* a word that is a value too ("roofline", "whole"), stored as word_value */
     int64_t word_value;
+    const char *other_word; /* a second one, or NULL */
+    int64_t other_value;
     bool list;     /* may hold a comma list */
     bool required; /* must be set by profile or config */
     /* The default is an estimate; of a key without a default, what stands in its place is. */
@@ -89,17 +95,18 @@ union option_value {
     const char *text;
     const struct policy_choice *policy;
     const struct app_list *apps;
+    const struct model_choice *model;
 };
 
-/* Parses one value (not a list). Texts and policies go to the arena; profiles and paths stay texts, which the caller
- * resolves. STATUS_USAGE, without the place. */
+/* Parses one value (not a list). Texts and policies go to the arena; profiles, paths and models stay texts, which
+ * the caller resolves. STATUS_USAGE, without the place. */
 bool option_parse(const struct option *option, const char *text, struct arena *arena, union option_value *value,
                   struct error *err);
 
 /* Puts a value into its field; does nothing for an option without one. */
 void option_store(const struct option *option, union option_value value, struct run_config *config);
 
-/* Takes it out again (of a number or text; of apps their text). */
+/* Takes it out again (of a number or text; of apps and models their text). */
 union option_value option_load(const struct option *option, const struct run_config *config);
 
 /* True for options whose value is a text in the field, or has one. */

@@ -1,9 +1,10 @@
 /* Keys of [experiment], [model] and [workload]. */
 #include "sim/option_tables.h"
 
-static const char *const kind_names[] = {"dense", "moe", "trace"};
+static const char *const kind_names[] = {"dense", "moe", "chat", "trace"};
 static const char *const foresee_names[] = {"auto", "all", "none"};
 static const char *const yes_names[] = {"no", "yes"};
+static const char *const switch_names[] = {"turn", "token", "never"};
 
 static const struct option experiment_options[] = {
     {"experiment", "name", OPTION_TEXT, FIELD(experiment), RANGE(1, NAME_MAX_BYTES),
@@ -68,13 +69,43 @@ static const struct option model_options[] = {
      .help = "published quality by quantisation, to stand beside a run's speed: f16:6.2332 q4_k_m:6.4071"},
 };
 
+enum { TURNS_MAX = 1 << 16, TOKENS_MAX = 1 << 20 };
+
 static const struct option workload_options[] = {
     {"workload", "kind", OPTION_CHOICE, FIELD(workload.kind), NAMES(kind_names), .fallback = "dense", .list = true,
      .help = "what is computed"},
     {"workload", "prompt_tokens", OPTION_COUNT, SCOPE_TOKENS, FIELD(workload.prompt_tokens), RANGE(0, 1 << 20),
-     .fallback = "128", .list = true, .help = "tokens of the prompt"},
+     .fallback = "128", .list = true, .help = "tokens of the prompt; of a chat: of each turn's"},
     {"workload", "output_tokens", OPTION_COUNT, SCOPE_TOKENS, FIELD(workload.output_tokens), RANGE(1, 1 << 20),
      .fallback = "64", .list = true, .help = "tokens to generate; the first comes from the prompt's pass"},
+    {"workload", "turns", OPTION_COUNT, SCOPE_CHAT, FIELD(workload.turns), RANGE(1, TURNS_MAX), .fallback = "4",
+     .list = true, .help = "prompts, each with its answer"},
+    {"workload", "system_tokens", OPTION_COUNT, SCOPE_CHAT, FIELD(workload.system_tokens), RANGE(0, TOKENS_MAX),
+     .fallback = "0", .list = true, .help = "tokens before the first turn's prompt, computed with it"},
+    {"workload", "think", OPTION_TIME, SCOPE_CHAT, FIELD(workload.think_ns), RANGE(0, TIME_MAX_NS), .fallback = "10s",
+     .list = true, .help = "pause before each later turn"},
+    {"workload", "keep_kv", OPTION_CHOICE, SCOPE_CHAT, FIELD(workload.keep_kv), NAMES(yes_names), .fallback = "yes",
+     .list = true, .help = "no: each turn computes the whole conversation again"},
+    {"workload", "background", OPTION_SHARE, SCOPE_CHAT, FIELD(workload.background), RANGE(0, 1000000),
+     .fallback = "none", .word = "none", .word_value = 0, .other_word = "restart", .other_value = BACKGROUND_RESTART,
+     .list = true, .help = "share of the weights that other apps take in a pause; restart: the app is ended in it"},
+    {"workload", "background_every", OPTION_COUNT, SCOPE_CHAT, FIELD(workload.background_every), RANGE(1, TURNS_MAX),
+     .fallback = "1", .list = true, .help = "of so many pauses one is spent in the background"},
+    {"workload", "second", OPTION_MODEL, SCOPE_CHAT, FIELD(second), RANGE(1, PATH_MAX_BYTES), .list = true,
+     .help = "a model that answers every second turn, in a conversation of its own"},
+    {"workload", "draft", OPTION_MODEL, SCOPE_TOKENS, FIELD(draft), RANGE(1, PATH_MAX_BYTES), .list = true,
+     .help = "a small model that drafts tokens, which the model checks in one pass (speculative decoding)"},
+    {"workload", "draft_tokens", OPTION_COUNT, SCOPE_DRAFT, FIELD(workload.draft_tokens), RANGE(1, 1024),
+     .fallback = "4", .list = true, .help = "tokens that it drafts a round"},
+    {"workload", "accept", OPTION_SHARE, SCOPE_DRAFT, FIELD(workload.accept_ppm), RANGE(0, 1000000), .fallback = "70%",
+     .list = true, .help = "chance that a drafted token is accepted, each independent of the others"},
+    {"workload", "adapters", OPTION_COUNT, SCOPE_TOKENS, FIELD(workload.adapters), RANGE(0, 4096), .fallback = "0",
+     .list = true, .help = "low-rank adapters of the model (LoRA), each with blocks of its own"},
+    {"workload", "adapter_rank", OPTION_COUNT, SCOPE_ADAPTERS, FIELD(workload.adapter_rank), RANGE(1, 1 << 16),
+     .fallback = "16", .list = true, .help = "their rank"},
+    {"workload", "adapter_switch", OPTION_CHOICE, SCOPE_ADAPTERS, FIELD(workload.adapter_switch), NAMES(switch_names),
+     .fallback = "turn", .list = true,
+     .help = "turn: each turn uses the next one; token: each pass one that is drawn; never: all use the first"},
     {"workload", "trace", OPTION_PATH, SCOPE_TRACE, FIELD(workload.trace), RANGE(1, PATH_MAX_BYTES), .list = true,
      .help = "a trace file, relative to the config's folder or as given"},
     {"workload", "sequence", OPTION_TEXT, SCOPE_TRACE, FIELD(workload.sequence), RANGE(1, TEXT_MAX_BYTES),

@@ -114,6 +114,10 @@ bool page_cache_willneed(struct page_cache *cache, uint32_t process, uint32_t fi
 /* mlock: touches each page of [first, end) and takes those there off the lists for good. False as page_cache_touch. */
 bool page_cache_lock(struct page_cache *cache, uint32_t process, uint32_t first, uint32_t end);
 
+/* A process ends, and with it its mappings, page tables and the state of its open file; a locked page that no process
+ * maps any more is locked no more. Faults stay counted. Another process may map the file in its place. */
+void page_cache_exit(struct page_cache *cache, uint32_t process);
+
 /* Takes up to about `pages` of the file from memory (whole reclaim batches: it may be somewhat more); how many it was.
  */
 uint64_t page_cache_reclaim(struct page_cache *cache, uint64_t pages);

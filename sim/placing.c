@@ -207,6 +207,22 @@ bool placing_kv_in(struct run_state *run, uint64_t kv_bytes)
     return placing_pay_in(run);
 }
 
+void placing_restart(struct run_state *run)
+{
+    struct placing *placing = run->placing;
+    run->kept_bytes = 0;
+    if (!placing)
+        return;
+    for (uint32_t b = 0; b < run->model->block_count; b++)
+        give_back(placing, &placing->block_range[b]);
+    for (uint32_t i = 0; i < run->command_limit; i++)
+        give_back(placing, &placing->drop_range[i]);
+    free_steps(placing);
+    while (placing->kv_range_count > 0)
+        give_back(placing, &placing->kv_ranges[--placing->kv_range_count]);
+    placing->owed_ns = 0;
+}
+
 /* ---- Numbers ---- */
 
 void placing_numbers(const struct run_state *run, struct run_numbers *numbers)

@@ -97,6 +97,9 @@ static inline bool placing_kv(struct run_state *run, uint64_t kv_bytes)
     return !run->placing || placing_kv_in(run, kv_bytes);
 }
 
+/* The app is started anew: its address space is empty. */
+void placing_restart(struct run_state *run);
+
 /* Spends the time of allocations and copies that the compute thread owes: load time in the load phase, else stall. To
  * be called when a step's look-ups are done, before lanes are given to what they demand. False: the run has ended. */
 static inline bool placing_pay(struct run_state *run)

@@ -53,17 +53,14 @@ static void lay_out_steps(const struct run_state *run, struct placing_layout *la
 static bool lay_out_kv(const struct run_state *run, struct placing_layout *layout)
 {
     const struct trace *trace = run->trace;
-    uint64_t token_bytes, context_max = 0;
-    for (uint32_t s = 0; s < trace->segment_count; s++) {
-        const struct segment *segment = &trace->segments[s];
-        uint64_t last = segment->context_first + (uint64_t)segment->repeat * segment->context_growth;
-        context_max = last > context_max ? last : context_max;
-    }
+    uint64_t token_bytes, bytes, context_max;
     if (!add(trace->kv_bytes_per_token, trace->kv_window_bytes_per_token, &token_bytes) ||
         token_bytes > BYTES_MAX / KV_RANGE_TOKENS)
         return too_large("the KV cache of 256 tokens is", "an allocator", run->err);
-    uint64_t bytes = run->processes * trace_kv_bytes(trace, context_max);
-    layout->kv_range_bytes = token_bytes * KV_RANGE_TOKENS;
+    must(trace_kv_most(trace, &bytes, &context_max)); /* init_costs has found it below 1 PiB */
+    bytes *= run->processes;
+    /* Caches of other models are part of the ranges; alone they are one. */
+    layout->kv_range_bytes = token_bytes > 0 ? token_bytes * KV_RANGE_TOKENS : bytes;
     if (bytes == 0)
         return true;
     layout->kv_ranges = (bytes - 1) / layout->kv_range_bytes + 1;

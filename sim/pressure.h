@@ -95,6 +95,10 @@ bool pressure_advance(struct pressure *pressure, int64_t now_ns, int64_t *died_n
  * not fit goes out again. *stall_ns is the time that costs, at most 2^61; false: the app died of it. */
 bool pressure_touch_own(struct pressure *pressure, int64_t now_ns, int64_t *stall_ns);
 
+/* The app is in the background: up to that many bytes of a class that lie in RAM go into zram, as far as there is room,
+ * whole swap pages; how many. It costs the app nothing until it touches them. */
+uint64_t pressure_swap_out(struct pressure *pressure, enum memory_class class, uint64_t bytes);
+
 /* File pages that may be added before the system starts to take some back, in bytes beyond the app's MEMORY_FILE and
  * MEMORY_PAGE_TABLES as they were set. Ask anew after each pressure_ call that changes something. */
 uint64_t pressure_file_room(const struct pressure *pressure);

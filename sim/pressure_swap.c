@@ -92,3 +92,17 @@ void swap_forget(struct pressure *p, uint64_t bytes)
     p->swap_used_bytes -= bytes;
     show_zram(p);
 }
+
+uint64_t pressure_swap_out(struct pressure *pressure, enum memory_class class, uint64_t bytes)
+{
+    struct pressure *p = pressure;
+    const uint64_t room = zram_room(p);
+    uint64_t left = bytes < room ? whole_pages(bytes) : room;
+    const uint64_t before = p->swapped_out;
+    move_out(p, class, p->own_bytes[class], &p->own_out[class], &left);
+    const uint64_t moved = p->swapped_out - before;
+    p->own_swapped_out += moved;
+    if (moved > 0)
+        show_zram(p);
+    return moved;
+}

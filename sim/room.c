@@ -49,6 +49,24 @@ void room_release_all(struct run_state *run)
         run->failed = true;
 }
 
+uint64_t room_reclaim(struct run_state *run, uint64_t bytes)
+{
+    uint64_t taken = 0;
+    while (taken < bytes && !run->failed) {
+        block_id victim;
+        bool unused;
+        enum room room = host_reclaim_one(&run->host, &victim, &unused, run->err);
+        if (room == ROOM_NONE)
+            break;
+        if (room == ROOM_ERROR)
+            run->failed = true;
+        else
+            count_removed(run, victim, unused);
+        taken += room == ROOM_MADE ? run->host.blocks[victim].bytes : 0;
+    }
+    return taken;
+}
+
 static uint32_t commands_of(const struct run_state *run, block_id b)
 {
     uint32_t count = 0;
@@ -85,6 +103,8 @@ static void free_dropped(struct run_state *run, uint64_t bytes)
 
 void room_command_done(struct run_state *run, uint16_t drop)
 {
+    if (drop == DROP_DEAD)
+        return;
     struct drop *dropped = &run->drops[drop];
     if (--dropped->commands > 0)
         return;

@@ -46,7 +46,7 @@ struct drop {
     uint64_t bytes;
     uint32_t commands; /* in flight; 0: the entry is free */
 };
-enum { DROP_NONE = UINT16_MAX };
+enum { DROP_NONE = UINT16_MAX, DROP_DEAD = UINT16_MAX - 1 /* its app was ended: nothing is held for it */ };
 
 /* Compute cost in 2^-20 ns: max(a + c * b, m + c * n) at a context of c tokens, or of context_max when it is longer. */
 struct cost {
@@ -89,7 +89,15 @@ struct run_state {
     int64_t *latencies;     /* of tokens that count for TPOT */
     struct cost *costs;     /* by work */
     struct flow told;       /* when the last token, or the load phase, ended */
-    int64_t first_token_ns; /* end of process 0's first token; -1: where the token's row ends */
+    int64_t first_token_ns; /* of several processes, where process 0 ended the token; -1: where the token's row ends */
+    struct turn_numbers *turns;
+    uint32_t turn_count; /* the last row is of the turn at hand */
+    struct turn_start {
+        int64_t time_ns, idle_ns, stall_ns;
+        uint64_t tokens, bytes_read, bytes_reclaimed, restarts;
+    } turn_start;          /* what the run's sums were when it began, with the pause before it */
+    const block_id *first; /* what the load phase brings, in its order; of a mapped file: what it locks */
+    uint32_t first_count;
     int64_t now_ns;
     struct error *err;
     bool failed, killed;
@@ -158,6 +166,9 @@ void loads_next_event(struct run_state *run);
 /* Handles all events due up to time_ns and moves the clock there, unless the run ends before. */
 void loads_advance(struct run_state *run, int64_t time_ns);
 
+/* The app was ended: nothing is in flight for it any more. What the device is at is done as it would be. */
+void loads_restart(struct run_state *run);
+
 /* A block is no longer among those begun. */
 void load_forget_begun(struct run_state *run, block_id b);
 
@@ -173,6 +184,10 @@ bool room_by_drops(struct run_state *run, block_id b, bool *coming);
  * else lets what dropped prefetches hold come free, for which time passes. False: there is nothing more, or the run has
  * ended. */
 bool room_any(struct run_state *run);
+
+/* Other apps take resident blocks that are not pinned, by the policy's choice, until they have that many bytes or there
+ * are no more; returns how many. ROOM_ERROR fails the run. */
+uint64_t room_reclaim(struct run_state *run, uint64_t bytes);
 
 /* Lets the policy give up blocks, after it was told of something. */
 void room_release_all(struct run_state *run);

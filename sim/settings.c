@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
+#include "sim/model_choice.h"
 
 bool is_file(const char *path)
 {
@@ -110,6 +111,14 @@ static bool resolve_path(const struct items *items, const char *path, const char
     return fail(err, STATUS_IO, "cannot find %s: %s", tries[0], strerror(errno));
 }
 
+static bool read_model(struct items *items, const char *text, const struct model_choice **model, struct error *err)
+{
+    const char *path;
+    if (!model_choice_is_file(text))
+        return model_choice_of_profile(items->reader, text, model, &items->placed, err);
+    return resolve_path(items, text, &path, err) && model_choice_of_file(items->reader, path, model, err);
+}
+
 static bool read_item(struct items *items, const char *text, struct error *err)
 {
     const struct settings_reader *reader = items->reader;
@@ -119,6 +128,8 @@ static bool read_item(struct items *items, const char *text, struct error *err)
     if (!text_check(text, err) || !option_parse(option, text, reader->arena, &value, err))
         return false;
     if (option->type == OPTION_PATH && !resolve_path(items, value.text, &value.text, err))
+        return false;
+    if (option->type == OPTION_MODEL && !read_model(items, value.text, &value.model, err))
         return false;
     if (option->type == OPTION_PROFILE) {
         char path[PROFILE_PATH];

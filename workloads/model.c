@@ -28,6 +28,9 @@ void model_free(struct model *model)
     free(model->names);
     free(model->name_slots);
     free(model->keys);
+    for (uint32_t i = 0; i < model->member_count; i++)
+        model_free(&model->members[i].model);
+    free(model->members);
     *model = (struct model){0};
 }
 

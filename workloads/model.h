@@ -111,7 +111,18 @@ struct model {
     uint32_t name_slot_count;         /* a power of two, or 0 before model_finish */
     struct {
         size_t blocks, extents, tensors, matters, names;
-    } capacity; /* while it is built */
+    } capacity;                   /* while it is built */
+    struct model_member *members; /* of a combined model: the models that it was made of; else NULL */
+    uint32_t member_count;
+};
+
+/* What a part of a combined model is there for: see model_combine.h. */
+enum model_role { MEMBER_FIRST, MEMBER_DRAFT, MEMBER_SECOND, MEMBER_ADAPTERS };
+
+struct model_member {
+    struct model model; /* owned; its block ids start at 0 */
+    enum model_role role;
+    block_id first; /* what its block 0 is in the whole */
 };
 
 enum { MODEL_BLOCK_NAME_MAX = 63, SHAPE_MAX = 1 << 24 }; /* of a name in bytes; of each number of a shape */

@@ -29,6 +29,22 @@ bool trace_kv_checked(const struct trace *trace, uint64_t tokens, uint64_t *byte
     return kv_bytes(&growth, tokens, bytes);
 }
 
+bool trace_kv_most(const struct trace *trace, uint64_t *bytes, uint64_t *context)
+{
+    *bytes = *context = 0;
+    for (uint32_t s = 0; s < trace->segment_count; s++) {
+        const struct segment *segment = &trace->segments[s];
+        const uint64_t last = segment->context_first + (uint64_t)segment->repeat * segment->context_growth;
+        uint64_t own;
+        if (!(segment->second ? kv_bytes(&trace->second_kv, last, &own) : trace_kv_checked(trace, last, &own)) ||
+            !add(own, segment->kv_beside_bytes, &own) || own > INT64_MAX)
+            return false;
+        *bytes = own > *bytes ? own : *bytes;
+        *context = last > *context ? last : *context;
+    }
+    return true;
+}
+
 void trace_heat(const struct trace *trace, uint64_t *heat)
 {
     for (uint32_t b = 0; b < trace->block_count; b++)
@@ -102,7 +118,9 @@ static bool add_segments(struct trace *trace, const struct model *model, uint32_
             !multiply(sums.bytes, segment->repeat, &bytes) ||
             !add(trace->accessed_bytes, bytes, &trace->accessed_bytes) || trace->accessed_bytes > INT64_MAX)
             return too_much(err);
-        trace->token_count += segment->repeat; /* 2^32 segments of 2^32 tokens fit */
+        trace->token_count += segment->repeat * (uint64_t)segment_tokens(segment); /* at most 2^32: trace_add_segment */
+        if (segment->turn > trace->turn_count)
+            trace->turn_count = segment->turn;
         if (sums.distinct_bytes > cycle_any)
             cycle_any = sums.distinct_bytes;
         if (segment->phase == PHASE_DECODE && segment->step_count > 0) {
@@ -121,6 +139,7 @@ bool trace_fill_sums(struct trace *trace, const struct model *model, struct erro
         return fail(err, STATUS_INPUT, "the trace is empty: it names no block");
     trace->block_count = model->block_count;
     trace->access_count = trace->token_count = trace->accessed_bytes = 0;
+    trace->turn_count = 0;
     trace->step_uses_max = 0;
     trace->step_bytes_max = trace->cycle_bytes = trace->working_set_bytes = 0;
     uint32_t *last_segment = calloc(model->block_count, sizeof *last_segment);

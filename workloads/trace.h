@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "workloads/kv.h"
 #include "workloads/model.h"
 
 /* A use is a block id with two marks. */
@@ -37,6 +38,13 @@ struct work {
     uint32_t context_max; /* of a windowed layer: its window less the token itself; UINT32_MAX: no limit */
 };
 
+/* What happens to the app in a pause, which it spends in the background. */
+enum away {
+    AWAY_NONE,
+    AWAY_RECLAIM, /* other apps take a share of its weights */
+    AWAY_RESTART, /* the system ends it; it is started anew when the pause is over */
+};
+
 /* `repeat` tokens, one after the other, that run the same steps. */
 struct segment {
     uint32_t first_step, step_count; /* step_count may be 0 (an idle time alone) */
@@ -47,7 +55,21 @@ struct segment {
     uint32_t context_growth; /* tokens that each of them adds: the prompt's length, or 1 */
     int64_t idle_ns;         /* a pause before the first of them */
     uint64_t activation_bytes;
+    uint32_t turn;     /* of a conversation, from 1 on; 0: there are none. It begins with a pause, of 0 ns perhaps */
+    enum away away;    /* in the pause */
+    uint32_t away_ppm; /* AWAY_RECLAIM: the share */
+    /* Speculative decoding: its steps are a round, which makes accepted + 1 tokens; repeat is 1. drafted == 0: no
+     * round. */
+    uint32_t drafted, accepted;
+    bool second;              /* the context is that of trace.second_kv */
+    uint64_t kv_beside_bytes; /* KV cache beside that of its context, all through it */
 };
+
+/* Tokens that one of its repetitions makes. */
+static inline uint32_t segment_tokens(const struct segment *segment)
+{
+    return segment->accepted + 1;
+}
 
 struct trace {
     char name[128];
@@ -62,11 +84,13 @@ struct trace {
     bool counts_tokens; /* false: the trace marks no tokens; all of it is token 0 */
     /* The KV cache grows by both for each token; by the second up to kv_window tokens only: see trace_kv_bytes. */
     uint64_t kv_bytes_per_token, kv_window_bytes_per_token;
-    uint32_t kv_window;     /* tokens that windowed layers keep; 0: there are none */
-    uint64_t resized_count; /* records of the file whose size is not that of their block, which is its first */
+    uint32_t kv_window;         /* tokens that windowed layers keep; 0: there are none */
+    struct kv_growth second_kv; /* the same of the second model of two that take turns */
+    uint64_t resized_count;     /* records of the file whose size is not that of their block, which is its first */
     /* Filled in by trace_finish: */
     uint64_t access_count; /* first uses, over all repetitions */
     uint64_t token_count;  /* over all segments */
+    uint32_t turn_count;   /* the number of the last turn */
     uint64_t accessed_bytes;
     uint32_t step_uses_max;  /* most uses that one step has, repeated ones included */
     uint64_t step_bytes_max; /* largest sum of distinct block sizes of one step */
@@ -89,6 +113,19 @@ static inline uint64_t trace_kv_bytes(const struct trace *trace, uint64_t tokens
 
 /* The same into *bytes; false when it is over 2^63 bytes. */
 bool trace_kv_checked(const struct trace *trace, uint64_t tokens, uint64_t *bytes);
+
+/* All KV caches when the segment's context has that many tokens, in a trace whose trace_kv_most is true. */
+static inline uint64_t segment_kv_bytes(const struct trace *trace, const struct segment *segment, uint64_t tokens)
+{
+    if (!segment->second)
+        return trace_kv_bytes(trace, tokens) + segment->kv_beside_bytes;
+    const struct kv_growth *kv = &trace->second_kv;
+    return tokens * kv->bytes + (tokens < kv->window ? tokens : kv->window) * kv->window_bytes +
+           segment->kv_beside_bytes;
+}
+
+/* The most that KV caches ever have, and the longest context; false when it is over 2^63 bytes. */
+bool trace_kv_most(const struct trace *trace, uint64_t *bytes, uint64_t *context);
 
 /* ---- Building ----
  * trace_start on any struct; add segments, steps and uses in order; trace_finish; on failure trace_abandon.

@@ -69,9 +69,12 @@ bool trace_add_segment(struct trace_builder *builder, const struct segment *segm
     struct trace *trace = builder->trace;
     must(segment->phase == PHASE_PREFILL || segment->phase == PHASE_DECODE);
     must(segment->repeat > 0 && segment->idle_ns >= 0);
+    must(segment->accepted <= segment->drafted && (segment->drafted == 0 || segment->repeat == 1));
+    must(segment->away_ppm <= 1000000 &&
+         (trace->segment_count == 0 || segment->turn >= trace->segments[trace->segment_count - 1].turn));
     if (trace->segment_count >= COUNT_MAX)
         return fail(err, STATUS_INPUT, "more than %" PRIu32 " segments", COUNT_MAX);
-    if ((uint64_t)segment->token + segment->repeat > UINT32_MAX)
+    if (segment->token + (uint64_t)segment->repeat * segment_tokens(segment) > UINT32_MAX)
         return fail(err, STATUS_INPUT, "more than %" PRIu32 " tokens", UINT32_MAX);
     /* Both factors fit 32 bits, so the product fits 64 and the sum cannot wrap before it exceeds 32. */
     const uint64_t grown = (uint64_t)segment->context_growth * segment->repeat;

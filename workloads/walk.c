@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 /* The output head of a tied model is its embedding, named by two steps: so there is room for each block twice. */
 static bool reserve_walk(struct walk *walk, const struct model *model, struct error *err)
 {
@@ -24,7 +26,7 @@ void walk_free(struct walk *walk)
     *walk = (struct walk){0};
 }
 
-static bool has_experts(const struct model *model)
+bool walk_has_experts(const struct model *model)
 {
     for (uint32_t b = 0; b < model->block_count; b++)
         if (model->blocks[b].kind == BLOCK_EXPERT)
@@ -109,7 +111,7 @@ bool walk_init(struct walk *walk, const struct model *model, struct error *err)
     uint32_t fill = 0;
     if (!reserve_walk(walk, model, err))
         return false;
-    if (!work_has_shape(model) && !has_experts(model)) {
+    if (!work_has_shape(model) && !walk_has_experts(model)) {
         for (uint32_t b = 0; b < model->block_count; b++) {
             walk->blocks[b] = b;
             walk->steps[walk->step_count++] =
@@ -127,34 +129,33 @@ bool walk_init(struct walk *walk, const struct model *model, struct error *err)
     return true;
 }
 
-struct pass walk_prefill(const struct workload_spec *spec)
+bool walk_activations(const struct walk *walk, const struct pass *pass, uint32_t repeat, uint64_t *bytes,
+                      struct error *err)
 {
-    return (struct pass){PHASE_PREFILL, spec->prompt_tokens, spec->prompt_compute_ns, spec};
+    const uint64_t longest = pass->context + (uint64_t)repeat * pass->tokens;
+    uint64_t logits = 0;
+    if (!work_activation_bytes(walk->model, pass->spec, pass->tokens, longest, bytes, err))
+        return false;
+    if (pass->all_logits && work_has_shape(walk->model))
+        logits = 4 * (uint64_t)walk->model->shape.vocab * (pass->tokens - 1); /* beside those of one token */
+    return (add(*bytes, logits, bytes) && *bytes <= INT64_MAX) ||
+           fail(err, STATUS_INPUT, "activations of more than 2^63 bytes");
 }
 
-struct pass walk_decode(const struct workload_spec *spec)
+/* The block of the pass's adapter for the layer of step i, or BLOCK_NONE. */
+static block_id adapter_block(const struct walk *walk, uint32_t i, const struct pass *pass)
 {
-    return (struct pass){PHASE_DECODE, 1, spec->compute_per_token_ns, spec};
-}
-
-bool walk_open_segment(const struct walk *walk, const struct pass *pass, struct trace_builder *builder, uint32_t token,
-                       uint32_t context, uint32_t repeat, struct error *err)
-{
-    struct segment segment = {.repeat = repeat,
-                              .token = token,
-                              .phase = pass->phase,
-                              .context_first = context,
-                              .context_growth = pass->tokens};
-    const uint64_t longest = context + (uint64_t)repeat * pass->tokens; /* both below 2^32: walk_check */
-    return work_activation_bytes(walk->model, pass->spec, pass->tokens, longest, &segment.activation_bytes, err) &&
-           trace_add_segment(builder, &segment, err);
+    if (walk->adapters == NULL || pass->adapter == NO_ADAPTER || walk->steps[i].kind != WALK_LAYER)
+        return BLOCK_NONE;
+    return pass->adapter * walk->model->shape.layers + (uint32_t)walk->steps[i].layer;
 }
 
 bool walk_sum(const struct walk *walk, uint32_t i, const struct pass *pass, struct work_sum *sum, struct error *err)
 {
     const struct walk_step *step = &walk->steps[i];
     /* Of a prompt, only the last token's logits are wanted. */
-    const uint64_t tokens = step->kind == WALK_HEAD ? 1 : pass->tokens;
+    const uint64_t tokens = step->kind == WALK_HEAD && !pass->all_logits ? 1 : pass->tokens;
+    const block_id adapter = adapter_block(walk, i, pass);
     work_clear(sum);
     for (uint32_t j = step->first; j < step->first + step->count; j++)
         if (!(step->kind == WALK_EMBEDDING ? work_add_rows(sum, walk->model, walk->blocks[j], tokens, err)
@@ -162,10 +163,12 @@ bool walk_sum(const struct walk *walk, uint32_t i, const struct pass *pass, stru
             return false;
     if (step->kind != WALK_LAYER)
         return true;
+    if (adapter != BLOCK_NONE && !work_add_block(sum, walk->adapters, adapter, tokens, false, err))
+        return false;
     const uint32_t layer = (uint32_t)step->layer;
     const enum kv_type type = pass->spec->kv_type;
-    return pass->phase == PHASE_PREFILL ? work_add_attention_prefill(sum, walk->model, layer, type, pass->tokens, err)
-                                        : work_add_attention_decode(sum, walk->model, layer, type, err);
+    return pass->repeats ? work_add_attention_decode(sum, walk->model, layer, type, err)
+                         : work_add_attention(sum, walk->model, layer, type, pass->context, pass->tokens, err);
 }
 
 bool walk_open_step(const struct walk *walk, uint32_t i, const struct pass *pass, const struct work_sum *sum,
@@ -179,27 +182,12 @@ bool walk_open_step(const struct walk *walk, uint32_t i, const struct pass *pass
         return false;
     if (!trace_add_step(builder, work, err))
         return false;
-    for (uint32_t j = step->first; j < step->first + step->count; j++)
-        if (!trace_add_use(builder, walk->blocks[j], foresee_flag(foresee, walk->model->blocks[walk->blocks[j]].kind),
-                           err))
+    for (uint32_t j = step->first; j < step->first + step->count; j++) {
+        const block_id b = walk->blocks[j];
+        if (!trace_add_use(builder, walk->first + b, foresee_flag(foresee, walk->model->blocks[b].kind), err))
             return false;
-    return true;
-}
-
-bool walk_check(const struct workload_spec *spec, const struct model *model, struct error *err)
-{
-    const bool moe = spec->kind == WORKLOAD_MOE;
-    if (model == NULL)
-        return fail(err, STATUS_USAGE, "workload kind = %s needs a model: expected [model] profile, file or blocks",
-                    moe ? "moe" : "dense");
-    if (spec->output_tokens == 0)
-        return fail(err, STATUS_USAGE, "output_tokens = 0: expected at least 1");
-    if ((uint64_t)spec->prompt_tokens + spec->output_tokens > UINT32_MAX)
-        return fail(err, STATUS_USAGE, "prompt_tokens + output_tokens is more than %" PRIu32, UINT32_MAX);
-    if (has_experts(model) != moe)
-        return fail(err, STATUS_USAGE,
-                    moe ? "kind = moe: the model \"%s\" has no experts: did you mean kind = dense?"
-                        : "kind = dense: the model \"%s\" has experts: did you mean kind = moe?",
-                    model->name);
-    return true;
+    }
+    const block_id adapter = adapter_block(walk, i, pass);
+    const bool hidden = foresee == FORESEE_NONE || (foresee == FORESEE_AUTO && pass->adapter_hidden);
+    return adapter == BLOCK_NONE || trace_add_use(builder, walk->first_adapter + adapter, hidden ? USE_UNSEEN : 0, err);
 }

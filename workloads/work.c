@@ -6,9 +6,9 @@
  * of values: 4 * n * heads * head_size. Its operands are f16 (the type of the KV cache).
  *
  * Bytes: each weight of a step is read once a pass, as what its type takes; what a block has beside its matrices, the
- * scales of rows and padding are of no type; in decode the keys and values of the context too:
- * 2 * kv_heads * head_size * 2 bytes a position (f16). In prefill these stay small beside the weights and are left out;
- * so are norms, activation functions and the softmax everywhere. */
+ * scales of rows and padding are of no type; and the keys and values of the context before it:
+ * 2 * kv_heads * head_size * 2 bytes a position (f16). In prefill those of the prompt itself stay small beside the
+ * weights and are left out; so are norms, activation functions and the softmax everywhere. */
 #include "workloads/work.h"
 
 #include <inttypes.h>
@@ -145,18 +145,23 @@ static uint64_t triangle(uint64_t n)
     return n % 2 == 0 ? n / 2 * (n + 1) : n * ((n + 1) / 2);
 }
 
-bool work_add_attention_prefill(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
-                                uint32_t tokens, struct error *err)
+bool work_add_attention(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
+                        uint32_t context, uint32_t tokens, struct error *err)
 {
-    uint64_t flops;
+    uint64_t flops, bytes;
     if (!work_has_shape(model))
         return true;
-    /* Token i of P sees min(i + 1, window) positions. */
-    const uint64_t window = window_of(model, layer);
-    const uint64_t growing = window != 0 && window < tokens ? window : tokens;
-    const uint64_t positions = triangle(growing) + (tokens - growing) * window; /* at most triangle(tokens) */
-    return attention_flops(&model->shape, positions, &flops) ? add_flops(sum, kv_tensor_type(kv_type), flops, 0, err)
-                                                             : too_large(err);
+    must((uint64_t)context + tokens <= UINT32_MAX);
+    const uint64_t window = window_of(model, layer), kept = window != 0 && window <= context ? window - 1 : context;
+    /* How many of the tokens see less than a whole window. */
+    uint64_t growing = tokens;
+    if (window != 0 && (uint64_t)context + tokens > window)
+        growing = window > context ? window - context : 0;
+    const uint64_t positions = growing * context + triangle(growing) + (tokens - growing) * window; /* < 2^63 */
+    if (!attention_flops(&model->shape, positions, &flops) ||
+        !multiply(kept, kv_layer_bytes(&model->shape, kv_type), &bytes))
+        return too_large(err);
+    return add_bytes(sum, &sum->bytes, bytes, err) && add_flops(sum, kv_tensor_type(kv_type), flops, 0, err);
 }
 
 bool work_store(const struct work_sum *sum, struct trace_builder *builder, uint32_t *work, struct error *err)

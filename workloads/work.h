@@ -32,12 +32,15 @@ bool work_add_block(struct work_sum *sum, const struct model *model, block_id b,
 /* The look-up of `tokens` tokens in an embedding: a row each. */
 bool work_add_rows(struct work_sum *sum, const struct model *model, block_id b, uint64_t tokens, struct error *err);
 
-/* The attention of one layer, at most one in a sum: of one token in decode, of a prompt in prefill. Nothing for a model
- * without a shape. */
+/* The attention of one layer, at most one in a sum. Nothing for a model without a shape. Of one token, as a function of
+ * the context before it: */
 bool work_add_attention_decode(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
                                struct error *err);
-bool work_add_attention_prefill(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
-                                uint32_t tokens, struct error *err);
+/* Of `tokens` tokens in one pass behind a context of `context` tokens, together below 2^32; token i of them (from 1 on)
+ * sees context + i positions, a windowed layer's at most its window. Keys and values of the context are read once;
+ * those of the pass itself stay small beside the weights and are left out. */
+bool work_add_attention(struct work_sum *sum, const struct model *model, uint32_t layer, enum kv_type kv_type,
+                        uint32_t context, uint32_t tokens, struct error *err);
 
 /* Adds the sum to a trace. */
 bool work_store(const struct work_sum *sum, struct trace_builder *builder, uint32_t *work, struct error *err);

@@ -95,10 +95,8 @@ bool workload_compile(const struct workload_spec *spec, const struct model *mode
                       struct model *own_model, bool *has_own_model, struct error *err)
 {
     *has_own_model = false;
-    if (spec->kind == WORKLOAD_DENSE)
-        return workload_dense(spec, model, trace, err) || blame_config(err);
-    if (spec->kind == WORKLOAD_MOE)
-        return workload_moe(spec, model, trace, err) || blame_config(err);
+    if (spec->kind != WORKLOAD_TRACE)
+        return workload_generate(spec, model, trace, err) || blame_config(err);
     if ((spec->trace != NULL) == (spec->sequence != NULL))
         return fail(err, STATUS_USAGE, "kind = trace: expected either trace (a file) or sequence (block names)%s",
                     spec->trace != NULL ? ", not both" : "");

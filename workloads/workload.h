@@ -1,8 +1,8 @@
 /* From a [workload] section to a trace.
  *
- * One file a generator (dense.c, moe.c) and one a reader (ids.c, csv.c, route.c, passes.c, arc.c, oracle_general.c,
- * sequence.c); a reader is added by one file and one line in the table of formats.c. Readers take text from strangers:
- * every number is bounded, every error has file:line. */
+ * One generator (chat.c, for dense, moe and chat), and one file a reader (ids.c, csv.c, route.c, passes.c, arc.c,
+ * oracle_general.c, sequence.c); a reader is added by one file and one line in the table of formats.c. Readers take
+ * text from strangers: every number is bounded, every error has file:line. */
 #ifndef POCKETLOAD_WORKLOADS_WORKLOAD_H
 #define POCKETLOAD_WORKLOADS_WORKLOAD_H
 
@@ -10,12 +10,18 @@
 #include "workloads/numbered.h"
 #include "workloads/trace.h"
 
-enum workload_kind { WORKLOAD_DENSE, WORKLOAD_MOE, WORKLOAD_TRACE };
+enum workload_kind { WORKLOAD_DENSE, WORKLOAD_MOE, WORKLOAD_CHAT, WORKLOAD_TRACE };
 enum foresee { FORESEE_AUTO, FORESEE_ALL, FORESEE_NONE };
+/* Which adapter computes: of each turn the next one, of each pass one drawn, or always the first. */
+enum adapter_switch { ADAPTER_TURN, ADAPTER_TOKEN, ADAPTER_NEVER };
+
+/* workload_spec.background beyond all shares: the app is ended in the background. */
+enum { BACKGROUND_RESTART = 1000001 };
 
 struct workload_spec {
     enum workload_kind kind;
-    uint32_t prompt_tokens, output_tokens; /* dense, moe; output_tokens >= 1: the first comes from the prompt's pass */
+    /* dense, moe; chat: of each turn. output_tokens >= 1: the first comes from the prompt's pass */
+    uint32_t prompt_tokens, output_tokens;
     uint64_t seed;
     const char *trace;            /* a file, kind = trace; or: */
     const char *sequence;         /* "embed layer1 layer2": block names or ids, each a step, all one token */
@@ -29,6 +35,18 @@ struct workload_spec {
     uint32_t batch;               /* tokens of a prompt whose activations are held at once, at most; 0: 512 */
     enum kv_type kv_type;         /* of the KV cache's elements */
     bool flash_attention;         /* else the scores of a layer, heads x batch x context, are activations too */
+    /* chat */
+    uint32_t turns, system_tokens; /* system_tokens come before the first prompt */
+    int64_t think_ns;              /* the pause before each later turn */
+    bool keep_kv;                  /* else each turn computes the whole conversation again */
+    uint32_t background;           /* 0: none; a share of weights that a pause costs, in ppm; BACKGROUND_RESTART */
+    uint32_t background_every;     /* of so many pauses, the last one is spent in the background */
+    /* With a draft model (the model is combined of both, workloads/model_combine.h): drafts a round, and the chance
+     * that one is accepted. */
+    uint32_t draft_tokens, accept_ppm;
+    /* With adapters, likewise: how many of the model's parts there are, and of which rank. */
+    uint32_t adapters, adapter_rank;
+    enum adapter_switch adapter_switch;
 };
 
 /* The flag of a use of such a block: USE_UNSEEN where a runtime cannot foresee it. */
@@ -109,10 +127,10 @@ struct trace_format {
 /* text may be NULL: auto. STATUS_USAGE, with the nearest spelling. */
 bool trace_format_parse(const char *text, struct trace_format *format, struct error *err);
 
-/* ---- Generators ---- */
-bool workload_dense(const struct workload_spec *spec, const struct model *model, struct trace *trace,
-                    struct error *err);
-bool workload_moe(const struct workload_spec *spec, const struct model *model, struct trace *trace, struct error *err);
+/* ---- Generator ---- */
+/* kind = dense, moe or chat. A combined model's draft, second model and adapters take part. */
+bool workload_generate(const struct workload_spec *spec, const struct model *model, struct trace *trace,
+                       struct error *err);
 
 /* Writes the trace as csv, one line a use, into a file (whole or not at all) or "-", standard output. Columns: step,
  * token and phase where tokens are marked, block, bytes, layer, kind, and compute_ns where times are measured or there

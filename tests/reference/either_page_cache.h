@@ -84,6 +84,14 @@ static inline bool either_lock(struct either *e, uint32_t process, uint32_t firs
                            : naive_page_cache_lock(e->twin, process, first, end);
 }
 
+static inline void either_exit(struct either *e, uint32_t process)
+{
+    if (e->fast != NULL)
+        page_cache_exit(e->fast, process);
+    else
+        naive_page_cache_exit(e->twin, process);
+}
+
 static inline uint64_t either_reclaim(struct either *e, uint64_t pages)
 {
     return e->fast != NULL ? page_cache_reclaim(e->fast, pages) : naive_page_cache_reclaim(e->twin, pages);

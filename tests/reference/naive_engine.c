@@ -92,14 +92,6 @@ static void spend(struct naive_twin *twin, enum naive_spending on, int64_t durat
         pass_to(twin, until);
 }
 
-static uint64_t kv_bytes(const struct trace *trace, uint64_t tokens)
-{
-    uint64_t bytes = 0;
-    for (uint64_t token = 1; token <= tokens; token++)
-        bytes += trace->kv_bytes_per_token + (token <= trace->kv_window ? trace->kv_window_bytes_per_token : 0);
-    return bytes;
-}
-
 /* ---- A step ---- */
 
 static int64_t compute_ns(const struct naive_twin *twin, uint32_t step, uint64_t context)
@@ -313,7 +305,7 @@ static void run_step(struct naive_twin *twin, uint32_t step, uint64_t context, s
 
 /* ---- The run ---- */
 
-static void load_phase(struct naive_twin *twin)
+void naive_load(struct naive_twin *twin)
 {
     const struct model *model = twin->spec->model;
     bool chunked = twin->spec->loader.mode == LOADER_CHUNKED;
@@ -343,34 +335,37 @@ static void load_phase(struct naive_twin *twin)
     const uint32_t depth = twin->spec->device.flash.queue_depth, lanes = twin->spec->loader.lanes;
     twin->spending = SPEND_LOAD;
     for (uint32_t next = 0; !twin->over;) {
+        bool waits = next < kept;
+        for (uint32_t i = 0; i < next; i++)
+            waits |= twin->blocks[wanted[i]].where != NAIVE_RESIDENT;
         naive_issue(twin);
         if (next < kept && twin->command_count < (lanes < depth ? lanes : depth)) {
             twin->blocks[wanted[next]].pinned = chunked;
             naive_reserve(twin, wanted[next]);
             if (!twin->over)
                 naive_demand(twin, wanted[next++]);
-        } else if (naive_first_command(twin) != UINT32_MAX) {
+        } else if (waits) {
             next_event(twin);
         } else {
-            break;
+            break; /* commands of an app that was ended may still be in flight */
         }
     }
     free(wanted);
 }
 
-static void run_token(struct naive_twin *twin, const struct segment *segment, uint32_t repetition,
-                      uint64_t *read_before)
+static void run_token(struct naive_twin *twin, const struct segment *segment, uint32_t repetition)
 {
     uint64_t context = segment->context_first + (uint64_t)repetition * segment->context_growth;
     int64_t begin = twin->now_ns, stalled = twin->spent_ns[SPEND_STALL];
     struct token_numbers token = {.token = segment->token + repetition,
                                   .phase = segment->phase,
+                                  .turn = segment->turn,
                                   .hot = naive_is_hot(&twin->spec->device.heat, &twin->pauses, begin)};
     naive_log(twin, "token", BLOCK_NONE, token.token);
     if (repetition == 0)
         naive_memory(twin, MEMORY_ACTIVATION, segment->activation_bytes);
     if (!twin->over)
-        naive_memory(twin, MEMORY_KV, kv_bytes(twin->spec->trace, context + segment->context_growth));
+        naive_memory(twin, MEMORY_KV, naive_caches(twin->spec->trace, segment, context + segment->context_growth));
     uint64_t kept = 0;
     for (uint32_t i = 0; i < segment->step_count && !twin->over; i++) {
         kept += twin->spec->loader.keep_activations ? segment->activation_bytes : 0;
@@ -384,15 +379,10 @@ static void run_token(struct naive_twin *twin, const struct segment *segment, ui
         naive_memory(twin, MEMORY_ACTIVATION, segment->activation_bytes);
     token.latency_ns = twin->now_ns - begin;
     token.stall_ns = twin->spent_ns[SPEND_STALL] - stalled;
-    token.bytes_read = twin->result->numbers.bytes_read - *read_before;
-    *read_before = twin->result->numbers.bytes_read;
-    twin->result->tokens[twin->result->token_count] = token;
+    token.bytes_read = twin->result->numbers.bytes_read - twin->read_before;
+    twin->read_before = twin->result->numbers.bytes_read;
     twin->cut = twin->over;
-    if (twin->over)
-        return;
-    twin->result->token_count++;
-    if (twin->result->token_count == 1)
-        twin->result->numbers.ttft_ns = twin->now_ns;
+    naive_token_rows(twin, segment, token);
 }
 
 static void begin(struct naive_twin *twin)
@@ -402,7 +392,7 @@ static void begin(struct naive_twin *twin)
     uint32_t n = model->block_count;
     uint64_t tokens = 0;
     for (uint32_t s = 0; s < trace->segment_count; s++)
-        tokens += trace->segments[s].repeat;
+        tokens += trace->segments[s].repeat * (1 + (uint64_t)trace->segments[s].accepted);
     twin->blocks = calloc(n, sizeof *twin->blocks);
     twin->commands = calloc(FLASH_QUEUE_MAX, sizeof *twin->commands);
     twin->demands = calloc(2 * (size_t)n, sizeof *twin->demands);
@@ -419,14 +409,18 @@ static void begin(struct naive_twin *twin)
     *twin->result = (struct run_result){.tokens = arena_alloc(twin->arena, tokens + 1, sizeof *twin->result->tokens),
                                         .samples = arena_alloc(twin->arena, SAMPLES_MAX, sizeof *twin->result->samples),
                                         .blocks = arena_alloc(twin->arena, n, sizeof *twin->result->blocks),
+                                        .turns = arena_alloc(twin->arena, trace->segment_count, sizeof *twin->turns),
                                         .numbers = {.killed_by = "",
                                                     .killed_phase = "",
                                                     .ttft_ns = -1,
                                                     .tpot_mean_ns = -1,
                                                     .tpot_p50_ns = -1,
                                                     .tpot_p95_ns = -1,
-                                                    .tpot_p99_ns = -1}};
-    must(twin->result->tokens && twin->result->samples && twin->result->blocks);
+                                                    .tpot_p99_ns = -1,
+                                                    .turn_ttft_mean_ns = -1,
+                                                    .turn_ttft_max_ns = -1}};
+    twin->turns = (struct turn_numbers *)twin->result->turns;
+    must(twin->turns && twin->result->tokens && twin->result->samples && twin->result->blocks);
 }
 
 static void end(struct naive_twin *twin)
@@ -446,6 +440,7 @@ static void end(struct naive_twin *twin)
     const struct heat_spec *heat = &twin->spec->device.heat;
     naive_hot_times(heat, &twin->pauses, twin->now_ns, &numbers->hot_at_ns, &numbers->hot_ns);
     naive_token_times(heat, twin->result);
+    naive_turn_times(twin);
     twin->result->token_count += twin->cut;
     naive_note(twin);
     naive_sample(twin);
@@ -482,18 +477,21 @@ void naive_run(const struct run_spec *spec, const struct naive_choice *choice, s
         result->numbers.outcome = OUTCOME_REJECTED;
         result->numbers.killed_phase = "";
     } else {
-        load_phase(&twin);
+        naive_load(&twin);
     }
-    uint64_t read_before = result->numbers.bytes_read;
+    twin.read_before = result->numbers.bytes_read;
     for (uint32_t s = 0; s < spec->trace->segment_count && !twin.over; s++) {
         const struct segment *segment = &spec->trace->segments[s];
+        if (s == 0 ? segment->turn > 0 : segment->turn != segment[-1].turn)
+            naive_turn(&twin, segment->turn);
         twin.phase = PHASE_IDLE;
         naive_pause(&twin.pauses, twin.now_ns);
         spend(&twin, SPEND_IDLE, segment->idle_ns);
         naive_resume(&twin.pauses, twin.now_ns);
-        twin.phase = segment->phase;
+        naive_pause_over(&twin, segment);
+        twin.phase = twin.over ? twin.phase : segment->phase;
         for (uint32_t r = 0; segment->step_count > 0 && r < segment->repeat && !twin.over; r++)
-            run_token(&twin, segment, r, &read_before);
+            run_token(&twin, segment, r);
     }
     end(&twin);
 }

@@ -408,6 +408,44 @@ bool naive_page_cache_lock(struct naive_page_cache *cache, uint32_t process, uin
     return true;
 }
 
+/* One page loses the process. */
+static void leave_page(struct naive_page_cache *cache, uint32_t process, uint32_t i)
+{
+    struct page *page = &cache->pages[i];
+    const bool classic = cache->spec.lists == LISTS_CLASSIC;
+    const bool accessed = page->young >> process & 1 && cache->spec.advice == PAGES_NORMAL && classic;
+    enum list to = page->list;
+    page->mapped &= (uint8_t) ~(1u << process);
+    page->young &= (uint8_t) ~(1u << process);
+    if (accessed && page->referenced && page->list == INACTIVE) {
+        page->referenced = false;
+        to = ACTIVE;
+        cache->age++;
+    } else if (accessed) {
+        page->referenced = true;
+    }
+    if (page->list == LOCKED && page->mapped == 0)
+        to = classic ? INACTIVE : naive_generation(cache->min_seq);
+    if (to == page->list)
+        return;
+    naive_take_off(cache, i);
+    naive_push_head(cache, i, to);
+}
+
+void naive_page_cache_exit(struct naive_page_cache *cache, uint32_t process)
+{
+    struct process *state = &cache->processes[process];
+    for (uint32_t i = 0; i < cache->spec.pages; i++)
+        if (cache->pages[i].list != NONE && cache->pages[i].mapped >> process & 1)
+            leave_page(cache, process, i);
+    for (uint64_t t = 0; t * cache->table_pages < cache->spec.pages; t++) {
+        cache->kernel_bytes -= state->tables[t] ? cache->table_bytes : 0;
+        state->tables[t] = false;
+    }
+    state->start = state->size = state->async = 0;
+    state->misses = 0;
+}
+
 uint64_t naive_page_cache_reclaim(struct naive_page_cache *cache, uint64_t pages)
 {
     return naive_shrink(cache, pages < SCAN_PAGES ? SCAN_PAGES : pages);

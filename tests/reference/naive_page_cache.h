@@ -28,6 +28,7 @@ void naive_page_cache_sizes(const struct naive_page_cache *cache, uint64_t *inac
 bool naive_page_cache_touch(struct naive_page_cache *cache, uint32_t process, struct page_walk *walk, int64_t until_ns);
 bool naive_page_cache_willneed(struct naive_page_cache *cache, uint32_t process, uint32_t first, uint32_t end);
 bool naive_page_cache_lock(struct naive_page_cache *cache, uint32_t process, uint32_t first, uint32_t end);
+void naive_page_cache_exit(struct naive_page_cache *cache, uint32_t process);
 uint64_t naive_page_cache_reclaim(struct naive_page_cache *cache, uint64_t pages);
 bool naive_page_cache_has(const struct naive_page_cache *cache, uint32_t page);
 int64_t naive_page_cache_reads_done_ns(const struct naive_page_cache *cache);

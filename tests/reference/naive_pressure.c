@@ -452,6 +452,20 @@ bool naive_pressure_touch(struct naive_pressure *p, int64_t now_ns, int64_t *sta
     return lives;
 }
 
+uint64_t naive_pressure_swap_out(struct naive_pressure *p, enum memory_class class, uint64_t bytes)
+{
+    struct naive_holder *h = own(p, class);
+    number moved = 0;
+    for (; moved + SWAP_PAGE <= (number)bytes && h->in_zram + (uint64_t)SWAP_PAGE <= h->has &&
+           all_in_zram(p) + SWAP_PAGE <= (number)p->spec.zram_bytes;
+         moved += SWAP_PAGE)
+        h->in_zram += (uint64_t)SWAP_PAGE;
+    p->out_total += (uint64_t)moved;
+    p->own_out_total += (uint64_t)moved;
+    note_peaks(p);
+    return (uint64_t)moved;
+}
+
 uint64_t naive_pressure_room(const struct naive_pressure *p)
 {
     number room = free_of(p, 0) - (number)p->low;

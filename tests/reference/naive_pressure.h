@@ -49,6 +49,7 @@ bool naive_pressure_set(struct naive_pressure *p, enum memory_class class, uint6
 int64_t naive_pressure_next(const struct naive_pressure *p);
 bool naive_pressure_advance(struct naive_pressure *p, int64_t now_ns, int64_t *died_ns);
 bool naive_pressure_touch(struct naive_pressure *p, int64_t now_ns, int64_t *stall_ns);
+uint64_t naive_pressure_swap_out(struct naive_pressure *p, enum memory_class class, uint64_t bytes);
 bool naive_pressure_relieve(struct naive_pressure *p, int64_t now_ns);
 uint64_t naive_pressure_room(const struct naive_pressure *p);
 

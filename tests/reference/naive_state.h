@@ -1,6 +1,6 @@
 /* What the naive engine knows at a moment, shared by its parts: naive_engine.c (time, steps, tokens), naive_loading.c
- * (reads, lanes), naive_room.c (room in memory), naive_metrics.c (memory, samples, times of tokens) and naive_delay.c
- * (what prefetches cost demands). Section numbers are those of
+ * (reads, lanes), naive_room.c (room in memory), naive_metrics.c (memory, samples, times of tokens), naive_away.c
+ * (turns, the app in the background) and naive_delay.c (what prefetches cost demands). Section numbers are those of
  * docs/models.md. */
 #ifndef POCKETLOAD_TESTS_NAIVE_STATE_H
 #define POCKETLOAD_TESTS_NAIVE_STATE_H
@@ -64,6 +64,9 @@ struct naive_twin {
     int64_t now_ns;
     enum naive_spending spending;
     int64_t spent_ns[SPENDINGS];
+    uint64_t read_before;       /* bytes read when the last row of a token was written, or a load phase ended */
+    struct turn_numbers *turns; /* of the result; in the last one times and sums of the moment at which it began */
+    struct turn_numbers turn_begin;
     bool over; /* killed */
     bool cut;  /* within a token, which then has the last row and does not count */
     enum phase phase;
@@ -111,7 +114,21 @@ void naive_log(const struct naive_twin *twin, const char *what, uint32_t block, 
 void naive_token_times(const struct heat_spec *heat, struct run_result *result);
 void naive_sample(struct naive_twin *twin);
 
+/* ---- naive_away.c ---- */
+/* A turn begins, with the pause before it; the one before has ended (section 8). */
+void naive_turn(struct naive_twin *twin, uint32_t turn);
+/* A pause is over: what happened to the app in it (section 7). */
+void naive_pause_over(struct naive_twin *twin, const struct segment *segment);
+/* The rows of what a token's steps made: of a round several tokens (section 8). */
+void naive_token_rows(struct naive_twin *twin, const struct segment *segment, struct token_numbers whole);
+/* KV caches at a context of so many tokens, token after token, and what is beside them (section 9). */
+uint64_t naive_caches(const struct trace *trace, const struct segment *segment, uint64_t tokens);
+/* The end of the last turn, and the times of all. */
+void naive_turn_times(struct naive_twin *twin);
+
 /* ---- naive_engine.c ---- */
+/* The load phase: from launch, or of an app that was started anew (section 6). */
+void naive_load(struct naive_twin *twin);
 /* Asks the prefetcher for its plan, when that is due: look-ups done, all blocks of the step there (section 5). */
 void naive_plan(struct naive_twin *twin);
 

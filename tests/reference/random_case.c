@@ -92,10 +92,34 @@ static void add_step(struct random_case *c, struct trace_builder *builder, struc
     }
 }
 
+/* Turns, pauses in the background, rounds of drafts, a second model's KV cache: from random numbers of their own. */
+static void converse(struct segment *segment, struct rng *rng, uint32_t *turn, bool talks)
+{
+    if (talks && (*turn == 0 ? chance(rng, 80) : chance(rng, 50)))
+        ++*turn;
+    segment->turn = *turn;
+    if (chance(rng, 25)) {
+        segment->away = AWAY_RECLAIM;
+        segment->away_ppm = (uint32_t)rng_below(rng, 1000001);
+    } else if (chance(rng, 10)) {
+        segment->away = AWAY_RESTART;
+    }
+    if (segment->repeat == 1 && chance(rng, 20)) {
+        segment->drafted = (uint32_t)between(rng, 1, 4);
+        segment->accepted = (uint32_t)rng_below(rng, segment->drafted + UINT64_C(1));
+    }
+    segment->second = chance(rng, 20);
+    segment->kv_beside_bytes = chance(rng, 20) ? rng_below(rng, 60000) : 0;
+}
+
 static void make_trace(struct random_case *c, struct rng *rng)
 {
     struct error err;
     struct trace_builder builder;
+    struct rng chat;
+    uint32_t turn = 0;
+    rng_seed(&chat, c->seed, 1);
+    const bool plain = chance(&chat, 50), talks = chance(&chat, 80);
     demand_success(trace_start(&builder, &c->trace, "random", &err), c, &err);
     bool counts = chance(rng, 85);
     c->trace.counts_tokens = counts;
@@ -112,11 +136,13 @@ static void make_trace(struct random_case *c, struct rng *rng)
         segment.idle_ns =
             chance(rng, 30) || idle_only ? (int64_t)rng_below(rng, chance(rng, 5) ? 900000000 : 20000000) : 0;
         segment.activation_bytes = chance(rng, 50) ? rng_below(rng, 200000) : 0;
+        if (counts && !plain)
+            converse(&segment, &chat, &turn, talks);
         demand_success(trace_add_segment(&builder, &segment, &err), c, &err);
         uint32_t steps = idle_only ? 0 : (uint32_t)between(rng, 1, 8);
         for (uint32_t i = 0; i < steps; i++)
             add_step(c, &builder, rng, widest);
-        token += idle_only ? 0 : segment.repeat;
+        token += idle_only ? 0 : segment.repeat * (segment.accepted + 1);
     }
     demand_success(trace_finish(&builder, &c->model, &err), c, &err);
     /* Whatever the model: its list of blocks has no KV cache. */
@@ -125,6 +151,9 @@ static void make_trace(struct random_case *c, struct rng *rng)
         c->trace.kv_window = (uint32_t)between(rng, 1, 40);
         c->trace.kv_window_bytes_per_token = rng_below(rng, 3000);
     }
+    c->trace.second_kv.bytes = rng_below(&chat, 3000);
+    c->trace.second_kv.window = (uint32_t)rng_below(&chat, 40);
+    c->trace.second_kv.window_bytes = rng_below(&chat, 3000);
 }
 
 static void make_device(struct random_case *c, struct rng *rng)

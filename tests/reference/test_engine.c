@@ -64,6 +64,13 @@ static const struct field number_fields[] = {
     NUMBER(tpot_hot_total_ns),
     NUMBER(tpot_cold_count),
     NUMBER(tpot_hot_count),
+    NUMBER(turns),
+    NUMBER(restarts),
+    NUMBER(bytes_reclaimed),
+    NUMBER(drafted_tokens),
+    NUMBER(accepted_tokens),
+    NUMBER(turn_ttft_mean_ns),
+    NUMBER(turn_ttft_max_ns),
 };
 #define TOKEN(field)                                                                                                   \
     {                                                                                                                  \
@@ -93,6 +100,12 @@ static const struct field sample_fields[] = {
     SAMPLE(free_bytes),
     SAMPLE(flash_bytes),
     SAMPLE(heat_ppm)};
+#define TURN(field)                                                                                                    \
+    {                                                                                                                  \
+#field, offsetof(struct turn_numbers, field)                                                                   \
+    }
+static const struct field turn_fields[] = {TURN(start_ns), TURN(idle_ns), TURN(ttft_ns),    TURN(latency_ns),
+                                           TURN(stall_ns), TURN(tokens),  TURN(bytes_read), TURN(bytes_reclaimed)};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static int differences(const char *what, uint64_t row, const struct field *fields, size_t count, const void *engine,
@@ -140,8 +153,15 @@ static int compare(const struct random_case *c, const struct run_result *engine,
     for (uint64_t i = 0; i < twin->token_count && found < 12; i++)
         found += differ_count("token number", engine->tokens[i].token, twin->tokens[i].token) +
                  differ_count("token hot", engine->tokens[i].hot, twin->tokens[i].hot) +
+                 differ_count("token turn", engine->tokens[i].turn, twin->tokens[i].turn) +
                  differ_text("token phase", phase_names[engine->tokens[i].phase], phase_names[twin->tokens[i].phase]) +
                  differences("token", i, token_fields, COUNT(token_fields), &engine->tokens[i], &twin->tokens[i]);
+    if (differ_count("turn_count", engine->turn_count, twin->turn_count))
+        return found + 1;
+    for (uint32_t i = 0; i < twin->turn_count && found < 12; i++)
+        found += differ_count("turn number", engine->turns[i].turn, twin->turns[i].turn) +
+                 differ_count("turn restarted", engine->turns[i].restarted, twin->turns[i].restarted) +
+                 differences("turn", i, turn_fields, COUNT(turn_fields), &engine->turns[i], &twin->turns[i]);
     if (differ_count("sample_count", engine->sample_count, twin->sample_count))
         return found + 1;
     for (uint32_t i = 0; i < twin->sample_count && found < 12; i++)
@@ -150,7 +170,8 @@ static int compare(const struct random_case *c, const struct run_result *engine,
 }
 
 struct coverage {
-    uint64_t killed, rejected, delayed, uncacheable, useful, late, wasted, evictions, read_mode, halved;
+    uint64_t killed, rejected, delayed, uncacheable, useful, late, wasted, evictions, read_mode, halved, restarts,
+        reclaimed, rounds;
     struct naive_delays delays;
 };
 
@@ -185,6 +206,9 @@ static bool agree(uint64_t seed, FILE *log, struct coverage *coverage)
     coverage->late += twin.numbers.bytes_prefetch_late > 0;
     coverage->wasted += twin.numbers.bytes_prefetch_wasted > 0;
     coverage->evictions += twin.numbers.evictions > 0;
+    coverage->restarts += twin.numbers.restarts;
+    coverage->reclaimed += twin.numbers.restarts == 0 && twin.numbers.bytes_reclaimed > 0;
+    coverage->rounds += twin.numbers.drafted_tokens > 0;
     coverage->read_mode += c.spec.loader.mode == LOADER_READ;
     coverage->halved += twin.numbers.virtual_time_ns > 512 * 1000000ll;
     arena_free(&arena);
@@ -226,6 +250,7 @@ static void twin_agrees(void **state)
         assert_true(coverage.evictions >= 3000);
         assert_true(coverage.read_mode >= 1000);
         assert_true(coverage.halved >= 200);
+        assert_true(coverage.restarts >= 500 && coverage.reclaimed >= 500 && coverage.rounds >= 500);
     }
 }
 

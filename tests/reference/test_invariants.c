@@ -98,13 +98,40 @@ static void bytes_add_up(const struct random_case *c, const struct run_result *r
         if (held + c->model.blocks[pins[i]].bytes <= c->spec.loader.budget_bytes) {
             held += c->model.blocks[pins[i]].bytes;
             load += result->blocks[pins[i]].bytes_read;
-            HOLDS(c, result->blocks[pins[i]].loads == 1);
+            HOLDS(c, result->blocks[pins[i]].loads == 1 + n->restarts);
         }
-    /* Reads in an idle time count for the token that follows; after an idle time at the end none does. */
-    if (c->trace.segments[c->trace.segment_count - 1].step_count > 0)
+    /* Reads in an idle time count for the token that follows; after an idle time at the end none does, nor after a
+     * restart. */
+    if (c->trace.segments[c->trace.segment_count - 1].step_count > 0 && n->restarts == 0)
         HOLDS(c, n->bytes_read == load + tokens);
     else
         HOLDS(c, n->bytes_read >= load + tokens);
+}
+
+static void turns_add_up(const struct random_case *c, const struct run_result *result)
+{
+    const struct run_numbers *n = &result->numbers;
+    int64_t time_ns = 0, stall_ns = 0;
+    uint64_t tokens = 0, read = 0, reclaimed = 0, restarts = 0, in_turns = 0;
+    for (uint32_t i = 0; i < result->turn_count; i++) {
+        const struct turn_numbers *turn = &result->turns[i];
+        HOLDS(c, i == 0 || (turn->turn > turn[-1].turn && turn->start_ns >= turn[-1].start_ns));
+        HOLDS(c, turn->ttft_ns <= turn->latency_ns);
+        time_ns += turn->idle_ns + turn->latency_ns;
+        stall_ns += turn->stall_ns;
+        tokens += turn->tokens;
+        read += turn->bytes_read;
+        reclaimed += turn->bytes_reclaimed;
+        restarts += turn->restarted;
+    }
+    HOLDS(c, n->turns == result->turn_count - (result->turn_count > 0 && n->outcome == OUTCOME_KILLED));
+    if (result->turn_count == 0)
+        return;
+    HOLDS(c, time_ns == n->virtual_time_ns && stall_ns == n->stall_ns && tokens == n->tokens);
+    HOLDS(c, read == n->bytes_read && reclaimed == n->bytes_reclaimed && restarts <= n->restarts);
+    for (uint64_t i = 0; i < n->tokens; i++)
+        in_turns += result->tokens[i].turn >= result->turns[0].turn;
+    HOLDS(c, in_turns <= tokens);
 }
 
 static void budget_is_kept(const struct random_case *c, const struct run_result *result)
@@ -155,6 +182,7 @@ static void run_repeats_itself(const struct random_case *c, const struct run_res
 FOR_EACH_CASE(time_adds_up)
 FOR_EACH_CASE(accesses_add_up)
 FOR_EACH_CASE(bytes_add_up)
+FOR_EACH_CASE(turns_add_up)
 FOR_EACH_CASE(budget_is_kept)
 FOR_EACH_CASE(run_repeats_itself)
 
@@ -203,6 +231,7 @@ static void all_built_ins_keep_the_rules(void **state)
         time_adds_up(&c, &result);
         accesses_add_up(&c, &result);
         bytes_add_up(&c, &result);
+        turns_add_up(&c, &result);
         budget_is_kept(&c, &result);
         run_repeats_itself(&c, &result);
         arena_free(&arena);
@@ -213,9 +242,13 @@ static void all_built_ins_keep_the_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_time_adds_up),       cmocka_unit_test(all_accesses_add_up),
-        cmocka_unit_test(all_bytes_add_up),       cmocka_unit_test(all_budget_is_kept),
-        cmocka_unit_test(all_run_repeats_itself), cmocka_unit_test(all_built_ins_keep_the_rules),
+        cmocka_unit_test(all_time_adds_up),
+        cmocka_unit_test(all_accesses_add_up),
+        cmocka_unit_test(all_bytes_add_up),
+        cmocka_unit_test(all_turns_add_up),
+        cmocka_unit_test(all_budget_is_kept),
+        cmocka_unit_test(all_run_repeats_itself),
+        cmocka_unit_test(all_built_ins_keep_the_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,8 @@
 /* Seen by the child, where the policy runs, and by the test. */
 struct seen {
     int line; /* of the breach */
-    uint64_t hits, misses, delayed, inserts, fills, evicted, released, cancelled, for_fills, after_steps, no_victims,
-        asked_admission, refused, pinned_views;
+    uint64_t hits, misses, delayed, inserts, fills, evicted, released, cancelled, reclaimed, for_fills, after_steps,
+        no_victims, asked_admission, refused, pinned_views;
 };
 static struct seen *seen;
 
@@ -122,7 +122,7 @@ static block_id witness_victim(void *self, const struct policy_view *view, block
     struct witness *witness = self;
     look(witness, view);
     uint64_t more = incoming == BLOCK_NONE ? 0 : view->blocks[incoming].bytes;
-    DEMAND(view->held_bytes + more > view->budget_bytes);
+    DEMAND(incoming == BLOCK_NONE || view->held_bytes + more > view->budget_bytes); /* others ask for no budget */
     DEMAND(incoming == BLOCK_NONE || !witness->held[incoming]);
     witness->victim = evictable(witness, view);
     seen->for_fills += (view->evict_mask & POLICY_PREFETCHED) != 0;
@@ -146,7 +146,7 @@ static void witness_remove(void *self, const struct policy_view *view, block_id 
 {
     struct witness *witness = self;
     DEMAND(witness->held[b] && view->state[b] & HELD);
-    if (reason == REMOVE_EVICTED)
+    if (reason == REMOVE_EVICTED || reason == REMOVE_RECLAIMED)
         DEMAND(b == witness->victim);
     if (reason == REMOVE_RELEASED)
         DEMAND(b == witness->release);
@@ -155,6 +155,7 @@ static void witness_remove(void *self, const struct policy_view *view, block_id 
     seen->evicted += reason == REMOVE_EVICTED;
     seen->released += reason == REMOVE_RELEASED;
     seen->cancelled += reason == REMOVE_CANCELLED;
+    seen->reclaimed += reason == REMOVE_RECLAIMED;
     witness->victim = witness->release = BLOCK_NONE;
     look(witness, view);
     witness->held[b] = false;

@@ -20,7 +20,7 @@ static struct workload_spec moe(uint32_t prompt, uint32_t output)
 static void compile(const struct workload_spec *spec, const struct model *model, struct trace *trace)
 {
     struct error err = {0};
-    const bool good = workload_moe(spec, model, trace, &err);
+    const bool good = workload_generate(spec, model, trace, &err);
     assert_string_equal(err.text, "");
     assert_true(good);
 }
@@ -29,7 +29,7 @@ static void refused(const struct workload_spec *spec, const struct model *model,
 {
     struct error err = {0};
     struct trace trace;
-    assert_false(workload_moe(spec, model, &trace, &err));
+    assert_false(workload_generate(spec, model, &trace, &err));
     assert_int_equal(err.code, STATUS_USAGE);
     assert_string_equal(err.text, text);
 }
