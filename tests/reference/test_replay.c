@@ -81,7 +81,8 @@ static struct replay_result counts_of(const struct run_numbers *n)
                                   .uncacheable = n->uncacheable};
 }
 
-/* Without a prefetcher, a kill, and padding, which a replay knows nothing of. 0: the two agree. */
+/* Without a prefetcher, a kill, padding, and what happens in the background, which a replay knows nothing of. 0: the
+ * two agree. */
 static int engine_differs(struct random_case *c)
 {
     struct arena arena = {0};
@@ -91,6 +92,8 @@ static int engine_differs(struct random_case *c)
     c->spec.prefetch = (struct bound_part){0};
     c->spec.device.pressure.rule = KILL_NONE;
     c->spec.loader.align_bytes = 1;
+    for (uint32_t i = 0; i < c->trace.segment_count; i++)
+        c->trace.segments[i].away = AWAY_NONE;
     struct replay_spec spec = spec_of(c);
     if (!replay_run(&spec, &arena, &replay, &err) || !engine_run(&c->spec, &arena, &run, &err))
         fail_because("seed %llu: %s", (unsigned long long)c->seed, err.text);
