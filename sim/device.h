@@ -25,6 +25,9 @@ struct device {
     uint64_t memlock_bytes;       /* RLIMIT_MEMLOCK; UINT64_MAX: none */
     uint64_t address_space_bytes; /* that one process can map; UINT64_MAX: no limit */
     struct flash_spec flash;
+    int64_t fs_read_ns, fs_fault_ns; /* what the file system adds to each read, and to each fault that reads */
+    /* Bytes a second of one thread in the stages of loading; copy_bps also out of the page cache. */
+    uint64_t alloc_bps, parse_bps, checksum_bps, copy_bps, repack_bps;
     struct heat_spec heat;
     uint64_t memory_bps;                    /* bandwidth of RAM that a decode reaches */
     uint64_t memory_rate[TENSOR_TYPES_MAX]; /* at which a pass reads weights, by their type; 0: memory_bps */

@@ -7,8 +7,11 @@
 
 #include "base/units.h"
 #include "base/wide.h"
+#include "sim/launch.h"
 #include "sim/mapped.h"
 #include "sim/placing.h"
+#include "sim/stages.h"
+#include "sim/warm.h"
 
 enum { NS_PER_S = 1000000000, ALIGN_MAX = 1 << 20 };
 static const uint64_t PIB = UINT64_C(1) << 50;
@@ -27,13 +30,21 @@ static bool check_spec(const struct run_spec *spec, struct error *err)
     if (loader->mode == LOADER_MMAP && (loader->processes < 1 || loader->processes > PAGE_PROCESSES_MAX))
         return fail(err, STATUS_USAGE, "%u processes map the file: expected 1 to %d", loader->processes,
                     PAGE_PROCESSES_MAX);
+    if (loader->stages > STAGES_ALL || loader->loader_threads > LOADER_THREADS_MAX || loader->warm_ppm > 1000000)
+        return fail(err, STATUS_USAGE, "the way of loading is out of range");
+    for (uint32_t i = 0; i < loader->preload_count; i++) {
+        if (loader->preload_blocks[i] >= spec->model->block_count)
+            return fail(err, STATUS_USAGE, "block %u is to be preloaded, of %u", loader->preload_blocks[i],
+                        spec->model->block_count);
+    }
     uint64_t align = loader->align_bytes;
     if (align < 1 || align > ALIGN_MAX || (align & (align - 1)) != 0)
         return fail(err, STATUS_USAGE, "alignment of %llu bytes: expected a power of two up to 1MiB",
                     (unsigned long long)align);
     if (flash->stream_bps == 0 || flash->max_bps < flash->stream_bps || flash->command_bytes == 0 ||
         flash->queue_depth < 1 || flash->queue_depth > FLASH_QUEUE_MAX || flash->setup_ns < 0 ||
-        flash->setup_ns > (INT64_C(1) << 50) || flash->hot_after_ns < 0 || flash->hot_factor_ppm > 1000000)
+        flash->setup_ns > (INT64_C(1) << 50) || spec->device.fs_read_ns < 0 ||
+        spec->device.fs_read_ns > (INT64_C(1) << 50) || flash->hot_after_ns < 0 || flash->hot_factor_ppm > 1000000)
         return fail(err, STATUS_USAGE, "the flash device is not complete");
     if (spec->device.heat.hot_after_ns < 0 || spec->device.heat.factor_ppm > 1000000)
         return fail(err, STATUS_USAGE, "the device's heat is not complete");
@@ -165,32 +176,6 @@ static bool init_arrays(struct run_state *run, struct arena *arena)
     return true;
 }
 
-/* The whole file, in its order. */
-static int by_offset(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
-}
-
-static bool whole_file(struct run_state *run, struct arena *arena)
-{
-    const struct model *model = run->model;
-    uint64_t(*keys)[2] = arena_alloc(arena, model->block_count, sizeof *keys);
-    block_id *first = arena_alloc(arena, model->block_count, sizeof *first);
-    if (!keys || !first)
-        return fail(run->err, STATUS_IO, "out of memory");
-    for (uint32_t b = 0; b < model->block_count; b++) {
-        keys[b][0] = model->extents[model->blocks[b].first_extent].offset_bytes;
-        keys[b][1] = b;
-    }
-    qsort(keys, model->block_count, sizeof *keys, by_offset);
-    for (uint32_t b = 0; b < model->block_count; b++)
-        first[b] = (block_id)keys[b][1];
-    run->first = first;
-    run->first_count = model->block_count;
-    return true;
-}
-
 static bool init_host(struct run_state *run, struct arena *arena)
 {
     const struct run_spec *spec = run->spec;
@@ -248,6 +233,20 @@ static bool init_memory(struct run_state *run, struct arena *arena)
     return true;
 }
 
+/* Where the uses of the first step that names a layer's block begin; UINT32_MAX: none does. */
+static uint32_t find_layer_use(const struct run_state *run)
+{
+    const struct trace *trace = run->trace;
+    for (uint32_t step = 0; step < trace->step_count; step++) {
+        for (uint32_t i = trace_step_begin(trace, step); i < trace_step_begin(trace, step + 1); i++) {
+            const uint32_t kind = run->model->policy_blocks[trace->uses[i] & USE_BLOCK].kind;
+            if (kind == BLOCK_LAYER || kind == BLOCK_EXPERT)
+                return trace_step_begin(trace, step);
+        }
+    }
+    return UINT32_MAX;
+}
+
 bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *arena)
 {
     run->spec = spec;
@@ -267,15 +266,14 @@ bool run_init(struct run_state *run, const struct run_spec *spec, struct arena *
         return false;
     if (!init_host(run, arena))
         return false;
-    run->first = run->host.pins;
-    run->first_count = run->host.pin_count;
+    run->layer_use = find_layer_use(run);
+    run_set_load_marks(run, run->model->weights_bytes);
     if (!init_arrays(run, arena) || !init_costs(run, arena) || !loads_init(run, arena) ||
-        !check_load_times(spec, run->load_bytes, run->err) || !plan_init(run, arena) || !placing_init(run, arena))
+        !check_load_times(spec, run->load_bytes, run->err) || !warm_init(run) || !stages_init(run, arena) ||
+        !launch_init(run, arena) || !plan_init(run, arena) || !placing_init(run, arena))
         return false;
     heat_init(&run->heat, &spec->device.heat);
     flash_set_heat(&run->flash, spec->device.heat.mode, spec->device.heat.cool_ppm);
-    if (spec->loader.mode == LOADER_READ && !whole_file(run, arena))
-        return false;
     return init_memory(run, arena);
 }
 

@@ -4,9 +4,10 @@
 #include "base/wide.h"
 #include "sim/books.h"
 #include "sim/ends.h"
+#include "sim/launch.h"
 #include "sim/mapped.h"
 #include "sim/placing.h"
-#include "sim/run_state.h"
+#include "sim/stages.h"
 
 const char *const outcome_names[OUTCOMES] = {"completed", "killed", "rejected", "failed"};
 
@@ -60,11 +61,24 @@ static bool await_room(struct run_state *run, block_id b)
     return room == ROOM_MADE;
 }
 
+/* The same for a block that never leaves: its room is there. */
+static void bring_for_good(struct run_state *run, block_id b)
+{
+    if (!run->loads[b].waits)
+        load_reserve(run, b, POLICY_PINNED);
+    if (run_goes_on(run))
+        load_demand(run, b, 0);
+}
+
 /* Begins the load of a block that is not there, after making room for it, or streams it. */
 static void bring(struct run_state *run, block_id b)
 {
     struct host *host = &run->host;
     run->numbers.misses++;
+    if (!host->evict || run->loads[b].waits) {
+        bring_for_good(run, b);
+        return;
+    }
     host_on_miss(host, b);
     room_release(run);
     if (!run_goes_on(run))
@@ -120,7 +134,9 @@ static void use(struct run_state *run, uint32_t entry, bool repeats)
         count_prefetch(run, b, state);
     if (state & POLICY_RESIDENT) {
         tell_hit(run, b);
-    } else if (state & POLICY_LOADING) {
+        if (state & POLICY_PREFETCHED && stages_by_turns(run))
+            stages_add_turn(run, b, false);
+    } else if (state & POLICY_LOADING && !run->loads[b].waits) {
         run->numbers.delayed_hits++;
         load_promote(run, b);
         tell_hit(run, b);
@@ -195,6 +211,13 @@ static void step_in_full(struct run_state *run, uint32_t begin, uint32_t count, 
         use(run, begin + i, repeats);
     if (!run_goes_on(run) || !placing_pay(run))
         return;
+    if (stages_by_turns(run))
+        stages_take_turns(run);
+    if (begin == run->layer_use && run_goes_on(run)) {
+        run->layer_due = run->outstanding > 0;
+        if (!run->layer_due)
+            run_layer_is_there(run);
+    }
     enum overlap overlap = run->spec->loader.overlap;
     if (run->host.prefetch && overlap != OVERLAP_NONE) {
         if (run->outstanding > 0)
@@ -244,7 +267,8 @@ static void chunked_token(struct run_state *run, const struct segment *segment, 
 {
     const struct trace *trace = run->trace;
     const struct evict_ops *evict = run->host.evict;
-    bool quiet = run->host.prefetch == NULL && (!evict || !evict->release), repeats = repeat + 1 < segment->repeat;
+    bool quiet = run->host.prefetch == NULL && (!evict || !evict->release) && !launch_streams(run);
+    bool repeats = repeat + 1 < segment->repeat;
     for (uint32_t i = 0; i < segment->step_count; i++) {
         uint32_t step = segment->first_step + i;
         uint32_t begin = trace_step_begin(trace, step);
@@ -253,7 +277,7 @@ static void chunked_token(struct run_state *run, const struct segment *segment, 
         run->at_step = i;
         if (run->follows_steps && !placing_step_begin(run, segment->activation_bytes))
             return;
-        if (quiet && run->host.view.held_bytes <= run->host.view.budget_bytes &&
+        if (quiet && begin != run->layer_use && run->host.view.held_bytes <= run->host.view.budget_bytes &&
             step_of_hits(run, begin, count, repeats))
             compute(run, ns);
         else
@@ -265,30 +289,6 @@ static void chunked_token(struct run_state *run, const struct segment *segment, 
     }
 }
 
-/* The load phase: run->first, resident for good. Each is reserved when its first read is about to begin, as memory
- * fills while a file is read. Also when the app is started anew. */
-static void load_phase(struct run_state *run)
-{
-    const block_id *blocks = run->first;
-    uint32_t next = 0, count = run->first_count;
-    if (run->mapped) {
-        mapped_load(run, blocks, count);
-        return;
-    }
-    while (run_goes_on(run) && (next < count || run->outstanding > 0)) {
-        bool lane_free = run->demand_count == 0 && run->flash.in_flight < run->command_limit;
-        if (next == count || !lane_free) {
-            loads_next_event(run);
-            continue;
-        }
-        load_reserve(run, blocks[next], POLICY_PINNED);
-        if (run_goes_on(run))
-            load_demand(run, blocks[next++], 0);
-        if (placing_pay(run))
-            loads_dispatch(run);
-    }
-}
-
 /* False when the run failed. */
 static bool run_whole(struct run_state *run, const struct run_spec *spec, struct arena *arena)
 {
@@ -297,8 +297,8 @@ static bool run_whole(struct run_state *run, const struct run_spec *spec, struct
     if (run->killed) {
         run->numbers.outcome = OUTCOME_REJECTED;
     } else {
-        load_phase(run);
-        books_walk(run, run->mapped ? mapped_token : chunked_token, load_phase);
+        launch(run);
+        books_walk(run, run->mapped ? mapped_token : chunked_token, launch);
         if (run->killed) {
             run->numbers.outcome = OUTCOME_KILLED;
             run->numbers.killed_phase = phase_names[run->phase];

@@ -22,6 +22,12 @@ enum overlap { OVERLAP_NONE, OVERLAP_PREFETCH, OVERLAP_BLOCKS };
 enum madvise { MADVISE_NORMAL, MADVISE_SEQUENTIAL, MADVISE_RANDOM, MADVISE_WILLNEED, MADVISE_POPULATE };
 enum file_layout { LAYOUT_FILE, LAYOUT_HOT_FIRST };
 
+/* What is done to a block's bytes beside reading them, and to the file's header; bits of loader.stages. */
+enum { STAGE_ALLOC = 1, STAGE_PARSE = 2, STAGE_CHECKSUM = 4, STAGE_COPY = 8, STAGE_REPACK = 16, STAGES_ALL = 31 };
+enum { LOADER_THREADS_MAX = 64 };
+enum first_chunk { FIRST_ALL, FIRST_LAYERS, FIRST_BYTES };
+enum preload { PRELOAD_NONE, PRELOAD_ALL, PRELOAD_DENSE, PRELOAD_BLOCKS };
+
 struct loader {
     enum loader_mode mode;
     uint64_t budget_bytes;   /* chunked */
@@ -38,6 +44,16 @@ struct loader {
     uint64_t page_bytes;   /* the granule of faults and reclaim: a folio; 0: the device's page */
     uint64_t stride_bytes; /* of each stride of a block one page is touched; 0: every page */
     uint32_t processes;    /* that map the file and run the trace, a token each in turn */
+    /* The way to the first token. */
+    uint32_t stages;               /* STAGE_ bits; of a mapped file STAGE_PARSE alone matters */
+    uint32_t loader_threads;       /* that initialise blocks; 0: the compute thread reads and initialises them */
+    enum first_chunk first_chunk;  /* read, chunked: how much has to be there before the first step */
+    uint32_t first_layers;         /* FIRST_LAYERS: the embedding and the first so many layers */
+    uint64_t first_bytes;          /* FIRST_BYTES */
+    enum preload preload;          /* chunked: what is loaded at launch beside the pinned blocks */
+    const block_id *preload_blocks; /* PRELOAD_BLOCKS */
+    uint32_t preload_count;
+    uint32_t warm_ppm; /* share of the file, its end, that the page cache holds at launch */
     /* all modes */
     enum allocator_kind allocator;
     uint64_t arena_bytes;  /* the allocator's address space; 0: budget, KV cache and activations */

@@ -1,6 +1,9 @@
 /* Blocks in flight: lanes, the demand queue, prefetches and their suspension. docs/models.md section 4 is the order. */
 #include "base/units.h"
+#include "sim/launch.h"
 #include "sim/placing.h"
+#include "sim/stages.h"
+#include "sim/warm.h"
 
 /* All prefetch commands in flight move together no more than one whole command. */
 static void limit_prefetches(struct run_state *run, const struct loader *loader)
@@ -15,14 +18,23 @@ static void limit_prefetches(struct run_state *run, const struct loader *loader)
     run->prefetch_limit = whole / run->piece_bytes < lanes ? (uint32_t)(whole / run->piece_bytes) : lanes;
 }
 
+/* The device, behind its file system. */
+static void init_flash(struct run_state *run)
+{
+    struct flash_spec spec = run->spec->device.flash;
+    spec.setup_ns += run->spec->device.fs_read_ns;
+    flash_init(&run->flash, &spec);
+}
+
 bool loads_init(struct run_state *run, struct arena *arena)
 {
     const struct loader *loader = &run->spec->loader;
     uint32_t n = run->model->block_count;
-    flash_init(&run->flash, &run->spec->device.flash);
+    init_flash(run);
     run->command_limit = loader->lanes < run->flash.spec.queue_depth ? loader->lanes : run->flash.spec.queue_depth;
     run->active = BLOCK_NONE;
     run->loads = arena_alloc(arena, n, sizeof *run->loads);
+    run->seen = arena_alloc(arena, n, sizeof *run->seen);
     run->role = arena_alloc(arena, n, sizeof *run->role);
     run->load_bytes = arena_alloc(arena, n, sizeof *run->load_bytes);
     run->demand = arena_alloc(arena, n, sizeof *run->demand);
@@ -31,12 +43,14 @@ bool loads_init(struct run_state *run, struct arena *arena)
     /* A read of a promoted block stays suspended while its lane's place in the limit goes to the next prefetch, so
      * there may be more suspended reads than prefetch lanes, but never more than commands can be in flight. */
     run->suspended = arena_alloc(arena, run->command_limit + 1, sizeof *run->suspended);
-    /* Each has a command in flight, a suspended read, or is the active one. */
-    run->begun_max = 2 * run->command_limit + 2;
+    /* Each has a command in flight, a suspended read, or is the active one; or it is with the loader threads. */
+    run->begun_max = 2 * run->command_limit + 2 + (loader->loader_threads > 0 ? n : 0);
     run->begun = arena_alloc(arena, run->begun_max, sizeof *run->begun);
-    run->drops = arena_alloc(arena, run->command_limit, sizeof *run->drops);
-    if (!run->loads || !run->role || !run->load_bytes || !run->demand || !run->commands || !run->free_slots ||
-        !run->suspended || !run->begun || !run->drops || !events_init(&run->events, arena, run->command_limit))
+    run->drop_limit = run->command_limit + loader->loader_threads;
+    run->drops = arena_alloc(arena, run->drop_limit, sizeof *run->drops);
+    if (!run->loads || !run->seen || !run->role || !run->load_bytes || !run->demand || !run->commands ||
+        !run->free_slots || !run->suspended || !run->begun || !run->drops ||
+        !events_init(&run->events, arena, run->drop_limit))
         return fail(run->err, STATUS_IO, "out of memory");
     for (uint32_t i = 0; i < run->command_limit; i++)
         run->free_slots[run->free_slot_count++] = (uint16_t)i;
@@ -76,17 +90,18 @@ static void load_begin(struct run_state *run, block_id b)
     next_extent(run, b);
 }
 
-/* Takes the next read off the load and returns its size; *last when no read is left after it. */
-static uint64_t next_read(struct run_state *run, block_id b, bool *last)
+/* Takes the next read off the load; *last when no read is left after it. */
+static struct read_part next_read(struct run_state *run, block_id b, bool *last)
 {
     struct load *load = &run->loads[b];
-    uint64_t bytes = load->end - load->position;
+    uint64_t bytes = warm_cut(run, load->position, load->end - load->position);
     uint64_t limit = run->spec->loader.read_bytes;
     if (limit > 0 && bytes > limit)
         bytes = limit;
+    const struct read_part read = {.block = b, .warm = warm_has(run, load->position), .total_bytes = bytes};
     load->position += bytes;
     *last = load->position == load->end && !next_extent(run, b);
-    return bytes;
+    return read;
 }
 
 /* Issues the next command of a read: a prefetch's is cut. */
@@ -96,16 +111,20 @@ static void issue(struct run_state *run, struct read_part read)
     if (read.prefetch && bytes > run->piece_bytes)
         bytes = run->piece_bytes;
     uint16_t slot = run->free_slots[--run->free_slot_count];
+    run->prefetch_commands += read.prefetch;
+    if (read.warm) { /* the flash sees nothing of it */
+        run->commands[slot] = (struct command){read, bytes, INT64_MAX, INT64_MAX, DROP_NONE};
+        events_push(&run->events, warm_copy(run, read.before_bytes, bytes), 0, slot);
+        return;
+    }
     int64_t done_ns = flash_issue(&run->flash, run->now_ns, read.before_bytes, bytes);
     run->commands[slot] = (struct command){read, bytes, run->flash.link_start_ns, run->flash.link_free_ns, DROP_NONE};
     events_push(&run->events, done_ns, 0, slot);
     run->numbers.bytes_read += bytes;
     run->blocks[read.block].bytes_read += bytes;
     run->loads[read.block].issued_bytes += bytes;
-    if (read.prefetch) {
+    if (read.prefetch)
         run->numbers.bytes_prefetched += bytes;
-        run->prefetch_commands++;
-    }
 }
 
 /* The oldest suspended read, or the oldest of a demanded block. */
@@ -120,6 +139,14 @@ static struct read_part take_suspended(struct run_state *run, bool demanded)
         run->suspended[i] = run->suspended[i + 1];
     run->suspended_demanded -= demanded;
     return read;
+}
+
+void load_prefetch(struct run_state *run, block_id b)
+{
+    load_begin(run, b);
+    must(run->begun_count < run->begun_max);
+    run->begun[run->begun_count++] = b;
+    run->active = b;
 }
 
 /* Reserves the next block of the plan that wants a load. */
@@ -139,10 +166,7 @@ static bool begin_planned(struct run_state *run)
         if (!run_goes_on(run))
             return false;
         host->evict->on_insert(host->evict_self, &host->view, b);
-        load_begin(run, b);
-        must(run->begun_count < run->begun_max);
-        run->begun[run->begun_count++] = b;
-        run->active = b;
+        load_prefetch(run, b);
         room_release(run);
         return run_goes_on(run);
     }
@@ -158,48 +182,48 @@ static bool dispatch_prefetch(struct run_state *run)
         issue(run, read);
         return true;
     }
-    if (run->active == BLOCK_NONE && !begin_planned(run))
+    if (run->active == BLOCK_NONE && !begin_planned(run) && !launch_next(run))
         return false;
     bool last;
-    block_id b = run->active;
-    uint64_t bytes = next_read(run, b, &last);
+    struct read_part read = next_read(run, run->active, &last);
+    read.prefetch = true;
     if (last)
         run->active = BLOCK_NONE;
-    issue(run, (struct read_part){.block = b, .prefetch = true, .total_bytes = bytes});
+    issue(run, read);
     return true;
 }
 
 /* A prefetch that began now could come before a demanded read that is yet to be issued. */
 static bool may_prefetch(const struct run_state *run)
 {
-    return !run->waits_for_room && run->rests_due == 0 && run->prefetch_commands < run->prefetch_limit;
+    return !run->waits_for_room && run->rests_due == 0 && run->prefetch_commands < run->prefetch_limit &&
+           !stages_hold_prefetches(run);
 }
 
 void loads_dispatch(struct run_state *run)
 {
     if (placing_holds_lanes(run))
         return;
-    while (run->flash.in_flight < run->command_limit && run_goes_on(run)) {
+    while (run->free_slot_count > 0 && run_goes_on(run)) {
         if (run->suspended_demanded > 0) {
             struct read_part read = take_suspended(run, true);
             read.prefetch = false;
             issue(run, read);
         } else if (run->demand_count > 0) {
-            block_id b = run->demand[run->demand_head];
             bool last;
-            uint64_t bytes = next_read(run, b, &last);
+            struct read_part read = next_read(run, run->demand[run->demand_head], &last);
             if (last) {
                 run->demand_head = run->demand_head + 1 < run->model->block_count ? run->demand_head + 1 : 0;
                 run->demand_count--;
             }
-            issue(run, (struct read_part){.block = b, .total_bytes = bytes});
+            issue(run, read);
         } else if (!may_prefetch(run) || !dispatch_prefetch(run)) {
             break;
         }
     }
 }
 
-static void queue_demand(struct run_state *run, block_id b)
+void load_queue(struct run_state *run, block_id b)
 {
     uint32_t n = run->model->block_count;
     uint32_t tail = run->demand_head + run->demand_count;
@@ -224,7 +248,10 @@ void load_demand(struct run_state *run, block_id b, unsigned role)
     load_begin(run, b);
     run->role[b] = (uint8_t)(ROLE_DEMANDED | role);
     run->outstanding++;
-    queue_demand(run, b);
+    if (stages_by_turns(run))
+        stages_add_turn(run, b, true);
+    else
+        load_queue(run, b);
 }
 
 void load_forget_begun(struct run_state *run, block_id b)
@@ -254,14 +281,18 @@ void load_promote(struct run_state *run, block_id b)
     }
     if (run->active == b) {
         run->active = BLOCK_NONE;
-        queue_demand(run, b);
+        load_queue(run, b);
     }
+    stages_promoted(run, b);
 }
 
-/* All of a block is there. */
-static void arrive(struct run_state *run, block_id b)
+void load_arrive(struct run_state *run, block_id b)
 {
     struct host *host = &run->host;
+    if (!run->seen[b]) {
+        run->seen[b] = true;
+        run_loaded(run, run->loaded_bytes + host->blocks[b].bytes);
+    }
     if (host->state[b] & POLICY_LOADING) {
         host->state[b] = (uint8_t)((host->state[b] & ~(unsigned)POLICY_LOADING) | POLICY_RESIDENT);
         run->in_flight_bytes -= host->blocks[b].bytes;
@@ -275,7 +306,11 @@ static void arrive(struct run_state *run, block_id b)
     if (!(run->role[b] & ROLE_STREAMED))
         run->role[b] = 0;
     run->outstanding--;
-    if (run->outstanding == 0 && run->plan_due)
+    if (run->outstanding > 0)
+        return;
+    if (run->layer_due)
+        run_layer_is_there(run);
+    if (run->plan_due)
         plan_ask(run);
 }
 
@@ -290,8 +325,26 @@ static void command_done(struct run_state *run, struct read_part read, uint64_t 
     }
     struct load *load = &run->loads[read.block];
     load->left_bytes -= bytes;
-    if (load->left_bytes == 0)
-        arrive(run, read.block);
+    if (load->left_bytes > 0)
+        return;
+    if (run->stages)
+        stages_arrived(run, read.block);
+    else
+        load_arrive(run, read.block);
+}
+
+static void finish_command(struct run_state *run, uint16_t slot)
+{
+    struct command command = run->commands[slot];
+    run->commands[slot].bytes = 0;
+    run->free_slots[run->free_slot_count++] = slot;
+    if (!command.read.warm)
+        flash_finish(&run->flash, run->now_ns, command.bytes);
+    run->prefetch_commands -= command.read.prefetch;
+    if (command.drop == DROP_NONE)
+        command_done(run, command.read, command.bytes);
+    else
+        room_command_done(run, command.drop);
 }
 
 void loads_restart(struct run_state *run)
@@ -322,15 +375,10 @@ void loads_next_event(struct run_state *run)
     run_move_to(run, time_ns);
     if (!run_goes_on(run))
         return; /* another app's growth has come first, and was too much */
-    struct command command = run->commands[slot];
-    run->commands[slot].bytes = 0;
-    run->free_slots[run->free_slot_count++] = slot;
-    flash_finish(&run->flash, time_ns, command.bytes);
-    run->prefetch_commands -= command.read.prefetch;
-    if (command.drop == DROP_NONE)
-        command_done(run, command.read, command.bytes);
+    if (slot < run->command_limit)
+        finish_command(run, slot);
     else
-        room_command_done(run, command.drop);
+        stages_event(run, slot);
     loads_dispatch(run);
 }
 

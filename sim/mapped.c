@@ -16,7 +16,7 @@ void mapped_take_counts(struct run_state *run)
     run->numbers.major_faults = m->counts.major_faults;
     run->numbers.minor_faults = m->counts.minor_faults;
     run->numbers.refaults = m->counts.refaults;
-    run->numbers.bytes_read = m->counts.pages_read * page;
+    run->numbers.bytes_read = run->header_bytes_read + m->counts.pages_read * page;
     run->numbers.bytes_readahead_wasted = m->counts.unused_evicted * page;
     run->host.evictions = m->counts.evicted;
 }
@@ -32,6 +32,8 @@ bool mapped_sync(struct run_state *run)
     const uint64_t page = m->layout.page_bytes, resident = page_cache_resident(m->cache);
     const uint64_t tables = page_cache_charged(m->cache) - resident, peak = page_cache_peak_resident(m->cache);
     mapped_take_counts(run);
+    if (run->marks_reached < LOAD_MARKS)
+        run_loaded(run, page_cache_seen(m->cache, m->first_page) * page);
     /* What is gone first: then growth is not settled against pages that are there no more. */
     if (resident * page < run->ledger.now_bytes[MEMORY_FILE])
         set_class(run, MEMORY_FILE, resident * page);
@@ -218,6 +220,8 @@ void mapped_token(struct run_state *run, const struct segment *segment, uint32_t
                  run_step_ns(run, index, context), begin_ns);
             if (!run_goes_on(run))
                 return;
+            if (begin == run->layer_use)
+                run_layer_is_there(run);
             placing_step_end(run);
         }
         if (process == 0)

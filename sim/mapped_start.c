@@ -58,7 +58,8 @@ static void choose_reclaim(struct run_state *run, struct page_cache_spec *spec)
 static bool check_device(const struct run_state *run, uint64_t page_bytes)
 {
     const struct device *device = &run->spec->device;
-    const int64_t times[] = {device->minor_fault_ns, device->major_fault_ns, device->scan_page_ns, device->tlb_miss_ns};
+    const int64_t times[] = {device->minor_fault_ns, device->major_fault_ns, device->scan_page_ns, device->tlb_miss_ns,
+                             device->fs_fault_ns};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         if (times[i] < 0 || times[i] > NS_PER_S)
             return fail(run->err, STATUS_USAGE, "a page takes %lld ns: expected at most 1 s", (long long)times[i]);
@@ -119,7 +120,7 @@ static bool make_cache(struct run_state *run, struct arena *arena)
         .lists = loader->lists,
         .prefault_young = device->prefault_young,
         .minor_ns = device->minor_fault_ns,
-        .major_ns = device->major_fault_ns,
+        .major_ns = device->major_fault_ns + device->fs_fault_ns,
         .scan_ns = device->scan_page_ns,
     };
     choose_reclaim(run, &spec);
@@ -155,6 +156,10 @@ bool mapped_init(struct run_state *run, struct arena *arena)
     m->stride = (uint32_t)(stride < 1 ? 1 : stride < PAGES_MAX ? stride : PAGES_MAX);
     for (block_id b = 0; b < n; b++)
         m->touches[b] = mapped_layout_touches(&m->layout, b, m->stride);
+    m->first_page = m->layout.pages;
+    for (uint32_t r = 0; r < m->layout.first[n]; r++)
+        m->first_page = m->layout.ranges[r].first < m->first_page ? m->layout.ranges[r].first : m->first_page;
+    run_set_load_marks(run, (m->layout.pages - m->first_page) * page);
     m->epoch = 1;
     run->mapped = m;
     return check_times(run) && make_cache(run, arena);

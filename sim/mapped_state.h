@@ -8,6 +8,7 @@
 struct mapped {
     struct mapped_layout layout;
     struct page_cache *cache;
+    uint32_t first_page;       /* that holds weights: those before it are the file's header */
     uint64_t limit_pages;      /* as the cache knows it */
     bool below_marks;          /* the cache reclaims by itself; what it cannot get is looked for below the watermarks */
     struct page_counts counts; /* as last taken over */

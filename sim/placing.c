@@ -45,7 +45,7 @@ bool placing_init(struct run_state *run, struct arena *arena)
         return fail(run->err, STATUS_IO, "out of memory");
     placing->kv_range_bytes = layout.kv_range_bytes;
     placing->block_range = no_ranges(arena, run->model->block_count);
-    placing->drop_range = no_ranges(arena, run->command_limit);
+    placing->drop_range = no_ranges(arena, run->drop_limit);
     placing->step_ranges = no_ranges(arena, layout.step_ranges);
     placing->kv_ranges = no_ranges(arena, layout.kv_ranges);
     if (!placing->block_range || !placing->drop_range || !placing->step_ranges || !placing->kv_ranges)

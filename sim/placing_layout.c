@@ -76,7 +76,7 @@ static bool lay_out_ranges(const struct run_state *run, struct placing_layout *l
         if (run->host.blocks[b].bytes <= run->host.view.budget_bytes)
             fit_slot(layout, run->host.blocks[b].bytes);
     }
-    uint64_t blocks = held ? run->model->block_count + (uint64_t)run->command_limit : 0; /* dropped ones too */
+    uint64_t blocks = held ? run->model->block_count + (uint64_t)run->drop_limit : 0; /* dropped ones too */
     uint64_t ranges = blocks + layout->kv_ranges + layout->step_ranges;
     if (ranges > RANGES_MAX)
         return fail(run->err, STATUS_USAGE,

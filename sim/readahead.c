@@ -191,6 +191,28 @@ static uint32_t add_piece(struct page_cache *cache, uint32_t first, uint32_t cou
     return count;
 }
 
+uint32_t page_cache_warm(struct page_cache *cache, uint32_t pages)
+{
+    const uint32_t all = cache->runs.pages;
+    must(there(cache) == 0 && pages <= all && !cache->generations.willneed);
+    uint32_t count = 0;
+    uint64_t nodes = 0;
+    while (count < pages) { /* from the end of the file on */
+        const uint32_t page = all - 1 - count;
+        const uint64_t more = count == 0 || (page + 1) % NODE_PAGES == 0 ? NODE_BYTES : 0;
+        if (count + UINT64_C(1) + (cache->kernel_bytes + nodes + more) / cache->spec.page_bytes > cache->limit_pages)
+            break;
+        nodes += more;
+        count++;
+    }
+    cache->generations.willneed = true; /* no fault asks for them */
+    for (uint32_t page = all - count, added; page < all; page += added)
+        added = add_piece(cache, page, all - page);
+    cache->generations.willneed = false;
+    cache->batch_first = cache->batch_end = 0;
+    return count;
+}
+
 bool read_window(struct page_cache *cache, int64_t start, int64_t count, int64_t ahead)
 {
     uint32_t pages = cache->runs.pages;

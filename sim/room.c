@@ -1,6 +1,7 @@
 /* Room in memory: evictions, what a policy releases, and prefetches in flight that give way to a demand.
  * docs/models.md section 5 is the rule. */
 #include "sim/placing.h"
+#include "sim/stages.h"
 
 /* A block that leaves unused after a prefetch has cost what was read of it. */
 static void count_removed(struct run_state *run, block_id b, bool unused)
@@ -67,9 +68,10 @@ uint64_t room_reclaim(struct run_state *run, uint64_t bytes)
     return taken;
 }
 
-static uint32_t commands_of(const struct run_state *run, block_id b)
+/* What is under way of a block: commands in flight, and a loader thread. */
+static uint32_t commands_of(struct run_state *run, block_id b)
 {
-    uint32_t count = 0;
+    uint32_t count = stages_job_of(run, b) != NULL;
     for (uint32_t i = 0; i < run->command_limit; i++) {
         const struct command *command = &run->commands[i];
         count += command->bytes > 0 && command->drop == DROP_NONE && command->read.block == b;
@@ -92,6 +94,9 @@ static void await_commands(struct run_state *run, block_id b, uint32_t commands)
         if (command->bytes > 0 && command->drop == DROP_NONE && command->read.block == b)
             command->drop = entry;
     }
+    struct stage_job *job = stages_job_of(run, b);
+    if (job)
+        job->drop = entry;
     placing_block_dropped(run, b, entry);
 }
 
@@ -127,6 +132,7 @@ static void drop_prefetch(struct run_state *run, block_id b)
     run->suspended_count = kept;
     if (run->active == b)
         run->active = BLOCK_NONE;
+    stages_forget(run, b);
     if (commands > 0) {
         await_commands(run, b, commands);
     } else {
@@ -136,14 +142,14 @@ static void drop_prefetch(struct run_state *run, block_id b)
 }
 
 /* The prefetch to drop next: the one begun last, of those without a command in flight if there are any; and what all
- * that may be dropped hold. A block that the running step names is about to be demanded. */
-static block_id next_to_drop(const struct run_state *run, uint64_t *all_bytes)
+ * that may be dropped hold. A block that the running step names is about to be demanded, a pinned one stays. */
+static block_id next_to_drop(struct run_state *run, uint64_t *all_bytes)
 {
     block_id waiting = BLOCK_NONE, moving = BLOCK_NONE;
     *all_bytes = 0;
     for (uint32_t i = 0; i < run->begun_count; i++) {
         block_id b = run->begun[i];
-        if (run->host.state[b] & POLICY_IN_USE)
+        if (run->host.state[b] & (POLICY_IN_USE | POLICY_PINNED))
             continue;
         *all_bytes += run->host.blocks[b].bytes;
         *(commands_of(run, b) == 0 ? &waiting : &moving) = b;

@@ -17,6 +17,7 @@ struct sample_numbers run_state_at(struct run_state *run, int64_t time_ns)
         .free_bytes = ledger_free_bytes(&run->ledger),
         .flash_bytes = run->flash.moved_bytes,
         .heat_ppm = heat_ppm(&run->heat, time_ns),
+        .loaded_bytes = run->loaded_bytes,
     };
     for (int class = 0; class < MEMORY_CLASSES; class ++)
         row.class_bytes[class] = run->ledger.now_bytes[class];
@@ -34,6 +35,23 @@ struct sample_numbers run_state_at(struct run_state *run, int64_t time_ns)
         row.flash_bytes += past < whole ? (uint64_t)((wide)command->bytes * past / whole) : command->bytes;
     }
     return row;
+}
+
+void run_loaded(struct run_state *run, uint64_t bytes)
+{
+    struct run_numbers *numbers = &run->numbers;
+    int64_t *const times[LOAD_MARKS] = {&numbers->load_10_ns, &numbers->load_50_ns, &numbers->load_90_ns,
+                                        &numbers->load_100_ns};
+    run->loaded_bytes = bytes;
+    while (run->marks_reached < LOAD_MARKS && bytes >= run->load_marks[run->marks_reached])
+        *times[run->marks_reached++] = run->now_ns;
+}
+
+void run_set_load_marks(struct run_state *run, uint64_t bytes)
+{
+    static const uint64_t percents[LOAD_MARKS] = {10, 50, 90, 100};
+    for (int i = 0; i < LOAD_MARKS; i++)
+        run->load_marks[i] = (uint64_t)(((wide)bytes * percents[i] + 99) / 100);
 }
 
 bool run_check_time(struct run_state *run, int64_t time_ns)

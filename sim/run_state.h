@@ -1,6 +1,6 @@
-/* The state of one run, shared by the parts of the engine: books.c walks the trace's tokens, engine.c (chunked, read)
- * and mapped.c (mmap) their steps; loads.c moves blocks, room.c frees memory for them, run_state.c keeps memory and
- * time. */
+/* The state of one run, shared by the parts of the engine: launch.c loads what has to be there first, books.c walks the
+ * trace's tokens, engine.c (chunked, read) and mapped.c (mmap) their steps; loads.c moves blocks, stages.c initialises
+ * them, room.c frees memory for them, run_state.c keeps memory and time. */
 #ifndef POCKETLOAD_SIM_RUN_STATE_H
 #define POCKETLOAD_SIM_RUN_STATE_H
 
@@ -23,7 +23,7 @@ struct load {
     uint64_t position;     /* where the next read begins */
     uint64_t end;          /* of the extent that it is in */
     uint32_t extent;       /* the extent after that one */
-    uint32_t reads_begun;  /* all reads are: no position left */
+    bool waits;            /* its room is reserved, and it has not begun */
 };
 
 /* A read, or what is left of it: before_bytes have moved of total_bytes. */
@@ -31,6 +31,7 @@ struct read_part {
     block_id block;
     bool prefetch; /* the command in flight counts as a prefetch */
     bool rest_due; /* a demand waits for the command in flight, to read on */
+    bool warm;     /* the page cache has it: it is copied, not read */
     uint64_t before_bytes, total_bytes;
 };
 
@@ -62,6 +63,17 @@ struct flow {
 
 struct placing;
 struct mapped;
+struct stages;
+struct launch;
+
+/* Where the page cache holds the file: what is read there is copied instead, one copy at a time. */
+struct warm_part {
+    uint64_t from_bytes; /* offset in the file up to whose end it reaches; UINT64_MAX: nothing is warm */
+    uint64_t copy_bps;
+    int64_t copy_free_ns; /* when the last copy is done */
+};
+
+enum { LOAD_MARKS = 4 };
 
 struct run_state {
     struct host host;
@@ -107,12 +119,23 @@ struct run_state {
     /* Loads. */
     struct load *loads;
     uint8_t *role;
+    bool *seen;             /* it has been in memory */
+    uint64_t header_bytes_read; /* of bytes_read */
+    uint64_t loaded_bytes;  /* of the weights, what has */
+    uint64_t load_marks[LOAD_MARKS]; /* 10, 50, 90 and 100 % of them */
+    uint32_t marks_reached;
+    uint32_t layer_use; /* the first use of the first step that names a layer's block; none, or past: UINT32_MAX */
+    bool layer_due;     /* that step waits for its blocks */
+    struct warm_part warm;
+    struct stages *stages; /* NULL: a block is there when its reads are */
+    struct launch *launch;
     bool *computed;         /* overlap = blocks: by position in the step */
     uint64_t *bytes_before; /* overlap = blocks: sizes of the step's blocks before that position */
     uint64_t *load_bytes;   /* what one load of a block reads, alignment included */
     struct command *commands;
     uint16_t *free_slots;
     uint32_t command_limit, free_slot_count;
+    uint32_t drop_limit; /* command_limit and the loader threads: what a drop may wait for */
     block_id *demand; /* ring of demanded blocks with reads to begin */
     uint32_t demand_head, demand_count;
     struct read_part *suspended; /* in order of suspension */
@@ -123,7 +146,7 @@ struct run_state {
     uint32_t rests_due;   /* reads in flight with rest_due */
     block_id *begun;      /* blocks in flight for a prefetch that no step has demanded, in order of their beginning */
     uint32_t begun_count, begun_max;
-    struct drop *drops;
+    struct drop *drops; /* drop_limit of them */
     uint64_t dropping_bytes; /* of all drops */
     uint64_t in_flight_bytes;
     uint32_t outstanding; /* demanded blocks of the running step that are not there */
@@ -151,8 +174,18 @@ bool loads_init(struct run_state *run, struct arena *arena);
 /* Marks the block held (state bits besides LOADING may be given) and counts the bytes; may kill the run. */
 void load_reserve(struct run_state *run, block_id b, unsigned state);
 
-/* Begins a demanded load of a block that was reserved, or, with ROLE_STREAMED, of one that is not to be kept. */
+/* Begins a demanded load of a block that was reserved, or, with ROLE_STREAMED, of one that is not to be kept. Where the
+ * compute thread initialises blocks, its reads wait for their turn (stages.h). */
 void load_demand(struct run_state *run, block_id b, unsigned role);
+
+/* The reads of a demanded block may be issued. */
+void load_queue(struct run_state *run, block_id b);
+
+/* Begins the load of a block that was reserved, as a prefetch; there is no other one with reads to begin. */
+void load_prefetch(struct run_state *run, block_id b);
+
+/* All of a block is there, and initialised. */
+void load_arrive(struct run_state *run, block_id b);
 
 /* A block in flight for a prefetch is demanded from now on. */
 void load_promote(struct run_state *run, block_id b);
@@ -243,6 +276,18 @@ struct sample_numbers run_state_at(struct run_state *run, int64_t time_ns);
 
 /* False with run->err, failing the run, when time_ns is past the end of virtual time, 2^61 ns. */
 bool run_check_time(struct run_state *run, int64_t time_ns);
+
+/* So much of the weights has been in memory by now; of so much. */
+void run_loaded(struct run_state *run, uint64_t bytes);
+void run_set_load_marks(struct run_state *run, uint64_t bytes);
+
+/* The first step of a layer has its blocks. */
+static inline void run_layer_is_there(struct run_state *run)
+{
+    run->layer_due = false;
+    run->layer_use = UINT32_MAX;
+    run->numbers.first_layer_ns = run->now_ns;
+}
 
 /* Rows of the time series for all moments before time_ns; fails the run past the end of virtual time. */
 void run_sample(struct run_state *run, int64_t time_ns);
