@@ -9,7 +9,7 @@ __extension__ typedef unsigned __int128 wide;
 
 /* ---- Time ---- */
 
-static void pass_to(struct naive_twin *twin, int64_t time_ns)
+void naive_pass_to(struct naive_twin *twin, int64_t time_ns)
 {
     twin->spent_ns[twin->spending] += time_ns - twin->now_ns;
     twin->now_ns = time_ns;
@@ -60,36 +60,54 @@ void naive_plan(struct naive_twin *twin)
     free(named);
 }
 
-static void next_event(struct naive_twin *twin)
+void naive_first_layer(struct naive_twin *twin)
 {
-    uint32_t first = naive_first_command(twin);
-    must(first != UINT32_MAX);
-    pass_to(twin, twin->commands[first].done_ns);
-    naive_complete(twin, first);
+    bool layer = false;
+    for (uint32_t i = 0; i < twin->step_block_count; i++) {
+        enum block_kind kind = twin->spec->model->blocks[twin->step_blocks[i]].kind;
+        layer |= kind == BLOCK_LAYER || kind == BLOCK_EXPERT;
+    }
+    if (layer && twin->looked_up && !twin->over && twin->result->numbers.first_layer_ns < 0 && all_there(twin))
+        twin->result->numbers.first_layer_ns = twin->now_ns;
 }
 
-static bool event_due(const struct naive_twin *twin, int64_t time_ns)
+void naive_next_event(struct naive_twin *twin)
 {
-    uint32_t first = naive_first_command(twin);
-    return !twin->over && first != UINT32_MAX && twin->commands[first].done_ns <= time_ns;
+    uint32_t command = naive_first_command(twin), job = naive_first_job(twin);
+    must(command != UINT32_MAX || job != UINT32_MAX);
+    if (job == UINT32_MAX ||
+        (command != UINT32_MAX && twin->commands[command].done_ns <= twin->jobs[job].done_ns)) {
+        naive_pass_to(twin, twin->commands[command].done_ns);
+        naive_complete(twin, command);
+    } else {
+        naive_pass_to(twin, twin->jobs[job].done_ns);
+        naive_job_done(twin, job);
+    }
+}
+
+bool naive_event_due(const struct naive_twin *twin, int64_t time_ns)
+{
+    uint32_t command = naive_first_command(twin), job = naive_first_job(twin);
+    return !twin->over && ((command != UINT32_MAX && twin->commands[command].done_ns <= time_ns) ||
+                           (job != UINT32_MAX && twin->jobs[job].done_ns <= time_ns));
 }
 
 /* Handles all that is done at the time of the first completion. */
 static void next_moment(struct naive_twin *twin)
 {
-    next_event(twin);
-    while (event_due(twin, twin->now_ns))
-        next_event(twin);
+    naive_next_event(twin);
+    while (naive_event_due(twin, twin->now_ns))
+        naive_next_event(twin);
 }
 
-static void spend(struct naive_twin *twin, enum naive_spending on, int64_t duration_ns)
+void naive_spend(struct naive_twin *twin, enum naive_spending on, int64_t duration_ns)
 {
     int64_t until = twin->now_ns + duration_ns;
     twin->spending = on;
-    while (event_due(twin, until))
-        next_event(twin);
+    while (naive_event_due(twin, until))
+        naive_next_event(twin);
     if (!twin->over)
-        pass_to(twin, until);
+        naive_pass_to(twin, until);
 }
 
 /* ---- A step ---- */
@@ -142,7 +160,7 @@ static bool make_room(struct naive_twin *twin, block_id b)
             naive_issue(twin);
         }
         twin->spending = SPEND_STALL;
-        next_event(twin);
+        naive_next_event(twin);
         if (twin->over)
             return false;
     }
@@ -169,6 +187,7 @@ static void access_block(struct naive_twin *twin, block_id b, struct token_numbe
     twin->result->blocks[b].accesses++;
     numbers->bytes_accessed += bytes;
     token->bytes_accessed += bytes;
+    bool raw = block->unused && block->where == NAIVE_RESIDENT && naive_by_turns(twin);
     if (block->unused && block->where == NAIVE_RESIDENT)
         numbers->bytes_prefetch_useful += block->read_of_load;
     if (block->unused && block->where == NAIVE_LOADING)
@@ -181,11 +200,20 @@ static void access_block(struct naive_twin *twin, block_id b, struct token_numbe
         twin->result->blocks[b].hits++;
         numbers->bytes_hit += bytes;
         tell_hit(twin, b);
-    } else if (block->where == NAIVE_LOADING) {
+        if (raw)
+            naive_add_turn(twin, b, false);
+    } else if (block->where == NAIVE_LOADING && !block->waits) {
         naive_log(twin, "delayed hit", b, 0);
         numbers->delayed_hits++;
         naive_promote(twin, b);
         tell_hit(twin, b);
+    } else if (block->waits || twin->spec->loader.mode == LOADER_READ) {
+        naive_log(twin, "miss, for good", b, 0);
+        numbers->misses++;
+        if (!block->waits)
+            naive_reserve(twin, b);
+        if (!twin->over)
+            naive_demand(twin, b);
     } else {
         naive_log(twin, "miss", b, 0);
         numbers->misses++;
@@ -238,7 +266,7 @@ static void compute_by_blocks(struct naive_twin *twin, int64_t duration_ns)
         }
         uint64_t after = before + model->blocks[twin->step_blocks[next]].bytes;
         naive_log(twin, "compute", twin->step_blocks[next], 0);
-        spend(twin, SPEND_COMPUTE,
+        naive_spend(twin, SPEND_COMPUTE,
               (int64_t)((wide)duration_ns * after / sum) - (int64_t)((wide)duration_ns * before / sum));
         computed[next] = true;
         left--;
@@ -286,7 +314,10 @@ static void run_step(struct naive_twin *twin, uint32_t step, uint64_t context, s
         else if (!twin->blocks[b].streamed)
             tell_hit(twin, b);
     }
+    if (naive_by_turns(twin) && !twin->over)
+        naive_take_turns(twin, SPEND_STALL);
     twin->looked_up = true;
+    naive_first_layer(twin);
     naive_delay_looked_up(twin);
     naive_plan(twin);
     naive_issue(twin);
@@ -297,61 +328,13 @@ static void run_step(struct naive_twin *twin, uint32_t step, uint64_t context, s
         while (!twin->over && !all_there(twin))
             next_moment(twin);
         if (!twin->over)
-            spend(twin, SPEND_COMPUTE, duration);
+            naive_spend(twin, SPEND_COMPUTE, duration);
     }
     if (!twin->over)
         end_step(twin);
 }
 
 /* ---- The run ---- */
-
-void naive_load(struct naive_twin *twin)
-{
-    const struct model *model = twin->spec->model;
-    bool chunked = twin->spec->loader.mode == LOADER_CHUNKED;
-    block_id *wanted = calloc(model->block_count, sizeof *wanted);
-    must(wanted != NULL);
-    uint32_t count = 0;
-    if (chunked)
-        count = naive_pins(twin->choice, model, twin->spec->trace, twin->budget, wanted);
-    else
-        for (block_id b = 0; b < model->block_count; b++) {
-            uint32_t at = count++; /* insertion sort by the first extent's offset */
-            uint64_t offset = model->extents[model->blocks[b].first_extent].offset_bytes;
-            for (; at > 0 && model->extents[model->blocks[wanted[at - 1]].first_extent].offset_bytes > offset; at--)
-                wanted[at] = wanted[at - 1];
-            wanted[at] = b;
-        }
-    uint32_t kept = 0;
-    uint64_t pinned_bytes = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (chunked && pinned_bytes + model->blocks[wanted[i]].bytes > twin->budget)
-            continue;
-        pinned_bytes += model->blocks[wanted[i]].bytes;
-        wanted[kept++] = wanted[i];
-    }
-    if (chunked)
-        twin->pinned = pinned_bytes;
-    const uint32_t depth = twin->spec->device.flash.queue_depth, lanes = twin->spec->loader.lanes;
-    twin->spending = SPEND_LOAD;
-    for (uint32_t next = 0; !twin->over;) {
-        bool waits = next < kept;
-        for (uint32_t i = 0; i < next; i++)
-            waits |= twin->blocks[wanted[i]].where != NAIVE_RESIDENT;
-        naive_issue(twin);
-        if (next < kept && twin->command_count < (lanes < depth ? lanes : depth)) {
-            twin->blocks[wanted[next]].pinned = chunked;
-            naive_reserve(twin, wanted[next]);
-            if (!twin->over)
-                naive_demand(twin, wanted[next++]);
-        } else if (waits) {
-            next_event(twin);
-        } else {
-            break; /* commands of an app that was ended may still be in flight */
-        }
-    }
-    free(wanted);
-}
 
 static void run_token(struct naive_twin *twin, const struct segment *segment, uint32_t repetition)
 {
@@ -398,9 +381,14 @@ static void begin(struct naive_twin *twin)
     twin->demands = calloc(2 * (size_t)n, sizeof *twin->demands);
     twin->plan = calloc(n, sizeof *twin->plan);
     twin->step_blocks = calloc(n, sizeof *twin->step_blocks);
-    must(twin->blocks && twin->commands && twin->demands && twin->plan && twin->step_blocks);
+    twin->errands = calloc(n, sizeof *twin->errands);
+    twin->rest = calloc(n, sizeof *twin->rest);
+    must(twin->blocks && twin->commands && twin->demands && twin->plan && twin->step_blocks && twin->errands &&
+         twin->rest);
     naive_order_start(&twin->order, twin->choice, model, trace);
-    naive_flash_start(&twin->flash, &twin->spec->device.flash);
+    struct flash_spec flash = twin->spec->device.flash;
+    flash.setup_ns += twin->spec->device.fs_read_ns;
+    naive_flash_start(&twin->flash, &flash);
     twin->flash.mode = twin->spec->device.heat.mode;
     twin->flash.cool_ppm = twin->spec->device.heat.cool_ppm;
     twin->flash.pauses = &twin->pauses;
@@ -413,6 +401,11 @@ static void begin(struct naive_twin *twin)
                                         .numbers = {.killed_by = "",
                                                     .killed_phase = "",
                                                     .ttft_ns = -1,
+                                                    .load_10_ns = -1,
+                                                    .load_50_ns = -1,
+                                                    .load_90_ns = -1,
+                                                    .load_100_ns = -1,
+                                                    .first_layer_ns = -1,
                                                     .tpot_mean_ns = -1,
                                                     .tpot_p50_ns = -1,
                                                     .tpot_p95_ns = -1,
@@ -449,6 +442,8 @@ static void end(struct naive_twin *twin)
     free(twin->demands);
     free(twin->plan);
     free(twin->step_blocks);
+    free(twin->errands);
+    free(twin->rest);
     free(twin->flat);
     free(twin->history);
     naive_order_free(&twin->order);
@@ -486,7 +481,7 @@ void naive_run(const struct run_spec *spec, const struct naive_choice *choice, s
             naive_turn(&twin, segment->turn);
         twin.phase = PHASE_IDLE;
         naive_pause(&twin.pauses, twin.now_ns);
-        spend(&twin, SPEND_IDLE, segment->idle_ns);
+        naive_spend(&twin, SPEND_IDLE, segment->idle_ns);
         naive_resume(&twin.pauses, twin.now_ns);
         naive_pause_over(&twin, segment);
         twin.phase = twin.over ? twin.phase : segment->phase;

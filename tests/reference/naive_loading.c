@@ -15,11 +15,14 @@ void naive_cut(struct naive_twin *twin)
             uint64_t begin = extent->offset_bytes / align * align;
             uint64_t end = (extent->offset_bytes + extent->bytes + align - 1) / align * align;
             uint64_t piece = twin->spec->loader.read_bytes ? twin->spec->loader.read_bytes : end - begin;
+            const uint64_t warm = naive_warm_from(twin);
             while (begin < end) {
                 uint64_t bytes = end - begin < piece ? end - begin : piece;
+                if (begin < warm && begin + bytes > warm)
+                    bytes = warm - begin;
                 mine->reads = realloc(mine->reads, (mine->read_count + 1) * sizeof *mine->reads);
                 must(mine->reads != NULL);
-                mine->reads[mine->read_count++] = (struct naive_read){.bytes = bytes};
+                mine->reads[mine->read_count++] = (struct naive_read){.bytes = bytes, .warm = begin >= warm};
                 begin += bytes;
             }
         }
@@ -37,16 +40,17 @@ static bool reads_done(const struct naive_block *block)
 bool naive_there(const struct naive_twin *twin, block_id b)
 {
     const struct naive_block *block = &twin->blocks[b];
-    return block->where == NAIVE_RESIDENT || (block->streamed && reads_done(block));
+    return block->where == NAIVE_RESIDENT || (block->streamed && block->done);
 }
 
-static void reset_reads(struct naive_twin *twin, block_id b)
+void naive_reset_reads(struct naive_twin *twin, block_id b)
 {
     struct naive_block *block = &twin->blocks[b];
     block->read_of_load = 0;
+    block->waits = block->done = false;
     twin->result->blocks[b].loads++;
     for (uint32_t r = 0; r < block->read_count; r++)
-        block->reads[r] = (struct naive_read){.bytes = block->reads[r].bytes};
+        block->reads[r] = (struct naive_read){.bytes = block->reads[r].bytes, .warm = block->reads[r].warm};
 }
 
 void naive_reserve(struct naive_twin *twin, block_id b)
@@ -62,9 +66,20 @@ void naive_reserve(struct naive_twin *twin, block_id b)
 void naive_demand(struct naive_twin *twin, block_id b)
 {
     naive_log(twin, "demand", b, 0);
-    reset_reads(twin, b);
+    naive_reset_reads(twin, b);
     twin->blocks[b].demanded = true;
-    twin->demands[twin->demand_count++] = b;
+    if (naive_by_turns(twin))
+        naive_add_turn(twin, b, true);
+    else
+        twin->demands[twin->demand_count++] = b;
+}
+
+void naive_begin(struct naive_twin *twin, block_id b)
+{
+    naive_reset_reads(twin, b);
+    twin->blocks[b].unused = true;
+    twin->blocks[b].demanded = false;
+    twin->blocks[b].begun_order = twin->next_order++;
 }
 
 void naive_promote(struct naive_twin *twin, block_id b)
@@ -79,6 +94,8 @@ void naive_promote(struct naive_twin *twin, block_id b)
                 twin->blocks[b].reads[command->read].issued < twin->blocks[b].reads[command->read].bytes;
     }
     twin->demands[twin->demand_count++] = b;
+    if (naive_by_turns(twin))
+        naive_add_turn(twin, b, false);
 }
 
 /* ---- Commands ---- */
@@ -121,14 +138,22 @@ static void issue(struct naive_twin *twin, block_id b, uint32_t r, uint64_t byte
 {
     struct naive_block *block = &twin->blocks[b];
     struct naive_read *read = &block->reads[r];
-    int64_t done = naive_flash_issue(&twin->flash, twin->now_ns, read->issued, bytes);
+    int64_t done = read->warm ? naive_copy(twin, read->issued, bytes)
+                              : naive_flash_issue(&twin->flash, twin->now_ns, read->issued, bytes);
     naive_log(twin, prefetch ? "issue prefetch" : "issue", b, bytes);
     if (!prefetch)
         naive_delay_issue(twin, read->issued, bytes, done);
-    twin->commands[twin->command_count++] = (struct naive_command){
-        .done_ns = done, .order = twin->next_order++, .block = b, .read = r, .bytes = bytes, .prefetch = prefetch};
+    twin->commands[twin->command_count++] = (struct naive_command){.done_ns = done,
+                                                                   .order = twin->next_order++,
+                                                                   .block = b,
+                                                                   .read = r,
+                                                                   .bytes = bytes,
+                                                                   .prefetch = prefetch,
+                                                                   .warm = read->warm};
     read->issued += bytes;
     read->suspended = false;
+    if (read->warm)
+        return;
     block->read_of_load += bytes;
     twin->result->numbers.bytes_read += bytes;
     twin->result->blocks[b].bytes_read += bytes;
@@ -192,7 +217,7 @@ static bool issue_prefetch(struct naive_twin *twin)
     block_id first = BLOCK_NONE;
     for (block_id b = 0; b < twin->spec->model->block_count; b++) {
         const struct naive_block *block = &twin->blocks[b];
-        if (block->where == NAIVE_LOADING && !block->demanded && first_read_not_begun(block) != UINT32_MAX &&
+        if (block->where == NAIVE_LOADING && !block->waits && !block->demanded && first_read_not_begun(block) != UINT32_MAX &&
             (first == BLOCK_NONE || block->begun_order < twin->blocks[first].begun_order))
             first = b;
     }
@@ -227,10 +252,7 @@ static bool begin_prefetch(struct naive_twin *twin)
         if (twin->over)
             return false;
         naive_order_insert(&twin->order, b);
-        reset_reads(twin, b);
-        twin->blocks[b].unused = true;
-        twin->blocks[b].demanded = false;
-        twin->blocks[b].begun_order = twin->next_order++;
+        naive_begin(twin, b);
         naive_release(twin);
         return true;
     }
@@ -245,7 +267,7 @@ static bool may_prefetch(const struct naive_twin *twin)
     for (uint32_t i = 0; i < twin->command_count; i++)
         if (twin->commands[i].rest_due)
             return false;
-    return !twin->waits_for_room && prefetch_commands(twin) < most;
+    return !twin->waits_for_room && !naive_turns_hold(twin) && prefetch_commands(twin) < most;
 }
 
 void naive_issue(struct naive_twin *twin)
@@ -259,7 +281,7 @@ void naive_issue(struct naive_twin *twin)
             break;
         if (issue_suspended(twin, false) || issue_prefetch(twin))
             continue;
-        if (!begin_prefetch(twin))
+        if (!begin_prefetch(twin) && !naive_begin_rest(twin))
             break;
     }
     naive_note(twin);
@@ -286,12 +308,10 @@ static void read_on(struct naive_twin *twin, const struct naive_command *done)
         read->suspended = true;
         read->suspended_order = twin->next_order++;
     }
-    if (block->where == NAIVE_LOADING && reads_done(block)) {
-        naive_log(twin, "resident", done->block, 0);
-        block->where = NAIVE_RESIDENT;
-        twin->in_flight_bytes -= twin->spec->model->blocks[done->block].bytes;
-        naive_delay_arrive(twin, done->block);
-    }
+    if (!reads_done(block))
+        return;
+    naive_delay_arrive(twin, done->block);
+    naive_read_whole(twin, done->block);
 }
 
 void naive_complete(struct naive_twin *twin, uint32_t command)
@@ -300,9 +320,10 @@ void naive_complete(struct naive_twin *twin, uint32_t command)
     twin->commands[command] = twin->commands[--twin->command_count];
     naive_log(twin, done.drop ? "done, dropped" : "done", done.block, done.bytes);
     if (done.drop)
-        naive_dropped_done(twin, &done);
+        naive_dropped_done(twin, done.drop, done.drop_room);
     else
         read_on(twin, &done);
+    naive_first_layer(twin);
     naive_plan(twin);
     naive_issue(twin);
 }

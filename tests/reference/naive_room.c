@@ -56,13 +56,16 @@ void naive_release(struct naive_twin *twin)
 static bool droppable(const struct naive_twin *twin, block_id b)
 {
     const struct naive_block *block = &twin->blocks[b];
-    return block->where == NAIVE_LOADING && !block->demanded && !block->in_use;
+    return block->where == NAIVE_LOADING && !block->waits && !block->pinned && !block->demanded && !block->in_use;
 }
 
 static bool moving(const struct naive_twin *twin, block_id b)
 {
     for (uint32_t i = 0; i < twin->command_count; i++)
         if (twin->commands[i].block == b && twin->commands[i].drop == 0)
+            return true;
+    for (uint32_t i = 0; i < twin->job_count; i++)
+        if (twin->jobs[i].block == b && twin->jobs[i].drop == 0)
             return true;
     return false;
 }
@@ -88,6 +91,13 @@ static void drop(struct naive_twin *twin, block_id b)
             twin->commands[i].drop = twin->drops;
             twin->commands[i].drop_room = bytes;
         }
+    for (uint32_t i = 0; i < twin->job_count; i++)
+        if (twin->jobs[i].block == b && twin->jobs[i].drop == 0) {
+            twin->jobs[i].drop = twin->drops;
+            twin->jobs[i].drop_room = bytes;
+            twin->shadow->follows = false; /* its room comes when the thread is done, not the command */
+        }
+    twin->blocks[b].arrived = false;
     if (waits)
         twin->drop_room += bytes;
     else
@@ -117,11 +127,11 @@ bool naive_drop(struct naive_twin *twin, uint64_t bytes)
     return true;
 }
 
-void naive_dropped_done(struct naive_twin *twin, const struct naive_command *done)
+void naive_dropped_done(struct naive_twin *twin, uint64_t drop, uint64_t room_bytes)
 {
     for (uint32_t i = 0; i < twin->command_count; i++)
-        if (twin->commands[i].drop == done->drop)
+        if (twin->commands[i].drop == drop)
             return;
-    twin->drop_room -= done->drop_room;
-    give_back(twin, done->drop_room);
+    twin->drop_room -= room_bytes;
+    give_back(twin, room_bytes);
 }

@@ -1,7 +1,7 @@
 /* What the naive engine knows at a moment, shared by its parts: naive_engine.c (time, steps, tokens), naive_loading.c
- * (reads, lanes), naive_room.c (room in memory), naive_metrics.c (memory, samples, times of tokens), naive_away.c
- * (turns, the app in the background) and naive_delay.c (what prefetches cost demands). Section numbers are those of
- * docs/models.md. */
+ * (reads, lanes), naive_stages.c (what is done to bytes beside reading them), naive_launch.c (the load phase),
+ * naive_room.c (room in memory), naive_metrics.c (memory, samples, times of tokens), naive_away.c (turns, the app in the
+ * background) and naive_delay.c (what prefetches cost demands). Section numbers are those of docs/models.md. */
 #ifndef POCKETLOAD_TESTS_NAIVE_STATE_H
 #define POCKETLOAD_TESTS_NAIVE_STATE_H
 
@@ -10,6 +10,7 @@
 
 struct naive_read {
     uint64_t bytes, issued, moved;
+    bool warm;      /* copied out of the page cache */
     bool suspended; /* between two commands of a prefetch */
     uint64_t suspended_order;
 };
@@ -19,6 +20,11 @@ enum naive_where { NAIVE_ABSENT, NAIVE_LOADING, NAIVE_RESIDENT };
 struct naive_block {
     enum naive_where where;
     bool pinned, in_use;
+    bool waits;            /* pinned, its room reserved, and not begun */
+    bool done;             /* streamed for the step that runs, read and initialised */
+    bool seen;             /* has been in memory */
+    bool arrived;          /* read, and waits for a loader thread */
+    uint64_t arrived_order;
     bool unused;           /* prefetched and not yet used */
     bool demanded;         /* its load in flight belongs to a step or to the load phase */
     bool streamed;         /* read for the step that runs, without being kept */
@@ -34,10 +40,25 @@ struct naive_command {
     block_id block;
     uint32_t read;
     uint64_t bytes;
-    bool prefetch;
+    bool prefetch, warm;
     bool rest_due;      /* a step has demanded the block since, and the read has bytes left after this command */
     uint64_t drop;      /* the number of the drop that took the block from it; 0: none */
     uint64_t drop_room; /* what that drop frees when its last command is done */
+};
+
+/* A block with a loader thread. */
+struct naive_job {
+    int64_t done_ns;
+    uint64_t order;
+    block_id block;
+    uint64_t drop, drop_room; /* as of a command */
+};
+
+/* A block that the compute thread brings for a step. */
+struct naive_turn {
+    block_id block;
+    bool missed; /* its reads begin with its turn */
+    bool begun;
 };
 
 /* The device that sees the demands of the running step alone: see naive_delay.c. */
@@ -88,6 +109,17 @@ struct naive_twin {
     struct naive_delays *delays;
     struct naive_shadow *shadow;
 
+    /* Loading beside reading. */
+    struct naive_job jobs[LOADER_THREADS_MAX];
+    uint32_t job_count;
+    struct naive_turn *errands;
+    uint32_t errand_count;
+    int64_t copy_free_ns;
+    block_id *rest; /* of the start-up set: what comes behind compute and is not begun yet, in order */
+    uint32_t rest_count;
+    bool rest_comes;
+    uint64_t loaded_bytes;
+
     uint64_t held, pinned, budget;
     uint64_t class_bytes[MEMORY_CLASSES];
     uint64_t in_flight_bytes;
@@ -132,6 +164,41 @@ void naive_load(struct naive_twin *twin);
 /* Asks the prefetcher for its plan, when that is due: look-ups done, all blocks of the step there (section 5). */
 void naive_plan(struct naive_twin *twin);
 
+/* Handles what is done next, at its time: a command, or, when none is due as early, a loader thread's job. */
+void naive_next_event(struct naive_twin *twin);
+/* True when something is done by time_ns. */
+bool naive_event_due(const struct naive_twin *twin, int64_t time_ns);
+/* Lets time pass, with all that happens in it. */
+void naive_spend(struct naive_twin *twin, enum naive_spending on, int64_t duration_ns);
+void naive_pass_to(struct naive_twin *twin, int64_t time_ns);
+/* Notes when the first step of a layer has its blocks. */
+void naive_first_layer(struct naive_twin *twin);
+
+/* ---- naive_stages.c ---- */
+/* True when blocks have stages beside reading; and when the compute thread does them. */
+bool naive_has_stages(const struct naive_twin *twin);
+bool naive_by_turns(const struct naive_twin *twin);
+/* What follows when all reads of a block are done. */
+void naive_read_whole(struct naive_twin *twin, block_id b);
+/* Resident from now on, or, streamed, there. */
+void naive_arrive(struct naive_twin *twin, block_id b);
+/* The job that is done first, or UINT32_MAX; takes it, at its time. */
+uint32_t naive_first_job(const struct naive_twin *twin);
+void naive_job_done(struct naive_twin *twin, uint32_t job);
+void naive_add_turn(struct naive_twin *twin, block_id b, bool missed);
+/* The compute thread brings all of them. */
+void naive_take_turns(struct naive_twin *twin, enum naive_spending on);
+bool naive_turns_hold(const struct naive_twin *twin);
+void naive_header(struct naive_twin *twin);
+/* When bytes of a read that has copied `before` are copied out of the page cache. */
+int64_t naive_copy(struct naive_twin *twin, uint64_t before, uint64_t bytes);
+/* The offset from which the page cache holds the file; UINT64_MAX: nothing. */
+uint64_t naive_warm_from(const struct naive_twin *twin);
+
+/* ---- naive_launch.c ---- */
+/* Begins the next block of the rest of the start-up set as a prefetch; false when there is none. */
+bool naive_begin_rest(struct naive_twin *twin);
+
 /* ---- naive_loading.c ---- */
 /* Cuts the extents of every block into reads (section 4). */
 void naive_cut(struct naive_twin *twin);
@@ -143,8 +210,12 @@ void naive_complete(struct naive_twin *twin, uint32_t command);
 uint32_t naive_first_command(const struct naive_twin *twin);
 /* Reserves an absent block (held bytes, ledger). */
 void naive_reserve(struct naive_twin *twin, block_id b);
-/* Sets a block's reads back and puts them into the demand queue. */
+/* Sets a block's reads back; begins it for a step or the load phase: its reads go into the demand queue, or it waits for
+ * its turn. */
+void naive_reset_reads(struct naive_twin *twin, block_id b);
 void naive_demand(struct naive_twin *twin, block_id b);
+/* The same as a prefetch. */
+void naive_begin(struct naive_twin *twin, block_id b);
 /* A step names a block that a prefetch brings. */
 void naive_promote(struct naive_twin *twin, block_id b);
 /* True when the step can use the block. */
@@ -157,8 +228,8 @@ bool naive_evict(struct naive_twin *twin, bool for_prefetch);
 void naive_release(struct naive_twin *twin);
 /* Drops prefetches, if that can make room for the bytes; false when it cannot. */
 bool naive_drop(struct naive_twin *twin, uint64_t bytes);
-/* A command of a dropped block is done; it is no longer in flight. */
-void naive_dropped_done(struct naive_twin *twin, const struct naive_command *done);
+/* A command, or the job, of a dropped block is done; it is no longer under way. */
+void naive_dropped_done(struct naive_twin *twin, uint64_t drop, uint64_t room_bytes);
 
 /* ---- naive_delay.c ---- */
 /* A step begins; its look-ups are done; it demands a block in flight. */

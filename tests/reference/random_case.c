@@ -325,6 +325,48 @@ static void crowd(struct random_case *c, struct rng *rng)
     c->spec.device.flash.command_bytes = 4096 * between(rng, 2, 30);
 }
 
+static const uint32_t stage_bits[] = {STAGE_ALLOC, STAGE_PARSE, STAGE_CHECKSUM, STAGE_COPY, STAGE_REPACK};
+
+static void make_stages(struct random_case *c, struct rng *rng)
+{
+    struct device *device = &c->spec.device;
+    uint64_t *const rates[] = {&device->alloc_bps, &device->parse_bps, &device->checksum_bps, &device->copy_bps,
+                               &device->repack_bps};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        *rates[i] = between(rng, 50000000, 4000000000);
+    bool some = chance(rng, 60);
+    for (size_t i = 0; i < sizeof stage_bits / sizeof *stage_bits; i++) {
+        bool chosen = chance(rng, 40);
+        c->spec.loader.stages |= some && chosen ? stage_bits[i] : 0;
+    }
+    bool threads = chance(rng, 60);
+    uint64_t count = between(rng, 1, 4);
+    c->spec.loader.loader_threads = threads ? (uint32_t)count : 0;
+    c->model.file_bytes = c->model.weights_bytes + rng_below(rng, 60000);
+    device->fs_read_ns = chance(rng, 20) ? (int64_t)rng_below(rng, 50000) : 0;
+}
+
+static void make_start_up(struct random_case *c, struct rng *rng)
+{
+    struct loader *loader = &c->spec.loader;
+    if (chance(rng, 20))
+        loader->mode = LOADER_READ;
+    bool part = chance(rng, 60);
+    loader->first_chunk = part ? (enum first_chunk)rng_below(rng, 3) : FIRST_ALL;
+    loader->first_layers = (uint32_t)rng_below(rng, 12);
+    loader->first_bytes = rng_below(rng, c->model.weights_bytes + 1000);
+    loader->preload = (enum preload)rng_below(rng, PRELOAD_BLOCKS + 1);
+    loader->preload_blocks = c->preload;
+    for (block_id b = 0; b < c->model.block_count; b++) {
+        bool named = chance(rng, 30);
+        if (named && loader->preload == PRELOAD_BLOCKS)
+            c->preload[loader->preload_count++] = b;
+    }
+    bool warm = chance(rng, 30);
+    uint32_t share = (uint32_t)rng_below(rng, 1000001);
+    loader->warm_ppm = warm ? share : 0;
+}
+
 void random_case_make(struct random_case *c, uint64_t seed)
 {
     struct rng rng;
@@ -340,6 +382,11 @@ void random_case_make(struct random_case *c, uint64_t seed)
     make_policy(c, &rng);
     if (chance(&rng, 20))
         crowd(c, &rng);
+    rng_seed(&rng, seed, 1);
+    if (chance(&rng, 60)) {
+        make_stages(c, &rng);
+        make_start_up(c, &rng);
+    }
 }
 
 void random_case_free(struct random_case *c)
@@ -370,6 +417,12 @@ void random_case_print(const struct random_case *c, FILE *file)
             flash->queue_depth, (unsigned long long)flash->command_bytes, (long long)flash->hot_after_ns,
             c->spec.device.pressure.rule == KILL_THRESHOLD ? (unsigned long long)c->spec.device.pressure.threshold_bytes
                                                            : 0);
+    fprintf(file,
+            "# stages %u on %u threads, first chunk %d (%u layers, %llu bytes), preload %d of %u, warm %u ppm, header "
+            "%llu\n",
+            loader->stages, loader->loader_threads, (int)loader->first_chunk, loader->first_layers,
+            (unsigned long long)loader->first_bytes, (int)loader->preload, loader->preload_count, loader->warm_ppm,
+            (unsigned long long)(c->model.file_bytes - c->model.weights_bytes));
     for (block_id b = 0; b < c->model.block_count; b++)
         fprintf(file, "# block %u: %llu bytes in %u extents\n", b, (unsigned long long)c->model.blocks[b].bytes,
                 c->model.blocks[b].extent_count);

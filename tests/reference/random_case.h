@@ -19,6 +19,7 @@ struct random_case {
     block_id pin_blocks[POLICY_BLOCK_NAMES_MAX];
     int64_t cap_bytes, depth; /* values of parts of naive_parts.h */
     char policy_text[256];
+    block_id preload[64];
 };
 
 /* Makes the case of a seed; the process ends with a message when a builder refuses it. */

@@ -71,6 +71,15 @@ static const struct field number_fields[] = {
     NUMBER(accepted_tokens),
     NUMBER(turn_ttft_mean_ns),
     NUMBER(turn_ttft_max_ns),
+    NUMBER(load_10_ns),
+    NUMBER(load_50_ns),
+    NUMBER(load_90_ns),
+    NUMBER(load_100_ns),
+    NUMBER(first_layer_ns),
+    NUMBER(parse_ns),
+    NUMBER(stage_alloc_ns),
+    NUMBER(stage_init_ns),
+    NUMBER(bytes_warm),
 };
 #define TOKEN(field)                                                                                                   \
     {                                                                                                                  \
@@ -99,7 +108,8 @@ static const struct field sample_fields[] = {
     SAMPLE(in_flight_bytes),
     SAMPLE(free_bytes),
     SAMPLE(flash_bytes),
-    SAMPLE(heat_ppm)};
+    SAMPLE(heat_ppm),
+    SAMPLE(loaded_bytes)};
 #define TURN(field)                                                                                                    \
     {                                                                                                                  \
 #field, offsetof(struct turn_numbers, field)                                                                   \
