@@ -8,6 +8,9 @@
 #include "sim/pressure.h"
 #include "workloads/quant.h"
 
+/* Where the model's file lies. */
+enum file_system { FS_NONE, FS_EXT4, FS_F2FS, FS_FUSE };
+
 struct device {
     char name[128];
     uint64_t ram_bytes;
@@ -25,6 +28,7 @@ struct device {
     uint64_t memlock_bytes;       /* RLIMIT_MEMLOCK; UINT64_MAX: none */
     uint64_t address_space_bytes; /* that one process can map; UINT64_MAX: no limit */
     struct flash_spec flash;
+    enum file_system fs;
     int64_t fs_read_ns, fs_fault_ns; /* what the file system adds to each read, and to each fault that reads */
     /* Bytes a second of one thread in the stages of loading; copy_bps also out of the page cache. */
     uint64_t alloc_bps, parse_bps, checksum_bps, copy_bps, repack_bps;

@@ -46,6 +46,7 @@ struct run_config {
     const char *os_version;                    /* jetsam: NULL where none is given */
     bool entitled;                             /* jetsam */
     bool limit_by_version;                     /* jetsam: its limit is from jetsam_by_os */
+    const char *stages, *first_chunk, *preload; /* of the loader, as they are told */
     const char *workload_label, *loader_label; /* e.g. "dense", "chunked": the record's columns */
 };
 

@@ -277,6 +277,7 @@ bool finish_device(const struct selection *selection, struct run_config *config,
     if (!check_required(selection, err) || !check_memory(selection, device, err) ||
         !check_flash(selection, device, err) || !finish_pressure(selection, config, err))
         return false;
+    finish_file_system(device);
     const struct profile *profile = profile_of(selection, "device");
     if (!*device->name)
         snprintf(device->name, sizeof device->name, "%s", profile ? profile->name : "device");

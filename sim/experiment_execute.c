@@ -147,7 +147,8 @@ bool experiment_execute(struct experiment *experiment, size_t index, struct prep
                             .device = config->device,
                             .loader = config->loader,
                             .seed = config->seed};
-    if (part_bind(&config->policy.evict, &cache->model, arena, &spec.evict, err) &&
+    if (preload_bind(config, &cache->model, arena, &spec.loader, err) &&
+        part_bind(&config->policy.evict, &cache->model, arena, &spec.evict, err) &&
         part_bind(&config->policy.pin, &cache->model, arena, &spec.pin, err) &&
         part_bind(&config->policy.prefetch, &cache->model, arena, &spec.prefetch, err) &&
         part_bind(&config->policy.admit, &cache->model, arena, &spec.admit, err) &&
@@ -183,16 +184,16 @@ bool experiment_notes(struct experiment *experiment, size_t index, struct prepar
     uint64_t cycle = cache->trace.cycle_bytes;
     if (config->loader.mode == LOADER_MMAP)
         note_mapped(config, cycle, out, size);
+    size_t length = note_loading(config, out, size);
     if (config->loader.mode != LOADER_CHUNKED)
         return true;
-    size_t length = 0;
     if (config->loader.budget_bytes < cycle) {
         char budget_text[UNITS_TEXT], cycle_text[UNITS_TEXT];
         const char *meaning = config->workload.kind == WORKLOAD_DENSE
                                   ? "LRU and FIFO evict every layer before its next use"
                               : cache->trace.counts_tokens ? "what one token touches does not fit"
                                                            : "what the trace touches does not fit";
-        length += (size_t)snprintf(out, size, "budget %s is below the cycle of %s: %s\n",
+        length += (size_t)snprintf(out + length, size - length, "budget %s is below the cycle of %s: %s\n",
                                    format_bytes(config->loader.budget_bytes, budget_text),
                                    format_bytes(cycle, cycle_text), meaning);
     }

@@ -52,6 +52,8 @@ bool finish_loader(const struct selection *selection, struct run_config *config,
     }
     if (loader->prefetch_lanes == 0)
         loader->prefetch_lanes = loader->lanes;
+    if (!finish_loading(selection, config, err))
+        return false;
     if (loader->mode == LOADER_MMAP)
         return finish_mapped(selection, config, err);
     if (loader->mode == LOADER_READ)

@@ -19,7 +19,7 @@ struct experiment {
     const char *name;
     bool alone; /* it describes one profile and no run: every option matters */
     struct {
-        size_t kind, mode, allocator, kill, zram, apps, file, draft, adapters;
+        size_t kind, mode, allocator, kill, zram, apps, file, draft, adapters, stages, warm;
         size_t flops_types, memory_types; /* the first of the rates by tensor type, in the order of tensor_types */
     } at;                                 /* places in the option table of the keys that decide which others matter */
     struct setting *defaults;             /* by option; option == NULL where there is none */
@@ -102,7 +102,19 @@ bool finish_run(const struct selection *selection, struct run_config *config, st
 
 /* Parts of finish_run. */
 bool finish_loader(const struct selection *selection, struct run_config *config, struct error *err);
+bool finish_loading(const struct selection *selection, struct run_config *config, struct error *err);
 bool finish_policy(const struct selection *selection, struct run_config *config, struct error *err);
+
+/* Part of finish_device: what depends on device.fs. */
+void finish_file_system(struct device *device);
+
+/* Puts the blocks that loader.preload names into `loader`, once the model is known. STATUS_USAGE for a name that is
+ * none, with the nearest. */
+bool preload_bind(const struct run_config *config, const struct model *model, struct arena *arena,
+                  struct loader *loader, struct error *err);
+
+/* A line about keys that do nothing in this run, or nothing; returns its length. */
+size_t note_loading(const struct run_config *config, char *out, size_t size);
 
 /* All of the above. */
 bool combination_read(const struct experiment *experiment, uint64_t combination, struct selection *selection,

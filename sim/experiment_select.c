@@ -35,6 +35,8 @@ void selection_start(struct experiment *experiment)
     experiment->at.file = index_of(experiment, "model", "file");
     experiment->at.draft = index_of(experiment, "workload", "draft");
     experiment->at.adapters = index_of(experiment, "workload", "adapters");
+    experiment->at.stages = index_of(experiment, "loader", "stages");
+    experiment->at.warm = index_of(experiment, "loader", "warm");
 }
 
 bool option_shapes_model(const struct option *option)
@@ -68,7 +70,7 @@ struct scope {
     enum loader_mode mode;
     enum kill_rule rule;
     enum allocator_kind allocator;
-    bool has_shape, has_config_file, has_zram, has_apps, has_draft, has_adapters;
+    bool has_shape, has_config_file, has_zram, has_apps, has_draft, has_adapters, has_stages;
 };
 
 static bool in_scope(enum option_scope wanted, const struct scope *scope)
@@ -112,6 +114,8 @@ static bool in_scope(enum option_scope wanted, const struct scope *scope)
         return scope->allocator != ALLOCATOR_NONE;
     case SCOPE_MALLOC:
         return scope->allocator == ALLOCATOR_MALLOC;
+    case SCOPE_STAGES:
+        return scope->has_stages;
     case SCOPE_ALWAYS:
         break;
     }
@@ -132,6 +136,7 @@ static void mark_used(struct selection *selection)
     }
     const struct chosen *apps = &selection->chosen[experiment->at.apps];
     const struct chosen *file = &selection->chosen[experiment->at.file];
+    const struct chosen *stages = &selection->chosen[experiment->at.stages];
     const struct scope scope = {
         .kind = (enum workload_kind)choice_at(selection, experiment->at.kind),
         .mode = (enum loader_mode)choice_at(selection, experiment->at.mode),
@@ -144,6 +149,8 @@ static void mark_used(struct selection *selection)
         .has_apps = apps->setting->values[apps->item].apps != NULL,
         .has_draft = given(&selection->chosen[experiment->at.draft]),
         .has_adapters = choice_at(selection, experiment->at.adapters) > 0,
+        .has_stages = strcmp(stages->setting->values[stages->item].text, "none") != 0 ||
+                      choice_at(selection, experiment->at.warm) > 0,
     };
     for (size_t i = 0; i < experiment->reader.option_count; i++) {
         const struct option *option = &experiment->reader.options[i];

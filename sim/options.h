@@ -61,6 +61,7 @@ enum option_scope {
     SCOPE_LIMITER,
     SCOPE_ALLOCATOR, /* loader.allocator is not none */
     SCOPE_MALLOC,
+    SCOPE_STAGES, /* loader.stages is not none, or loader.warm not 0 */
 };
 
 struct option {

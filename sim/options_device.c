@@ -6,6 +6,7 @@ const char *const kill_rule_names[KILL_RULES] = {"none", "threshold", "lmkd", "j
 static const char *const yes_names[] = {"no", "yes"};
 static const char *const prefault_names[] = {"old", "young"};
 static const char *const heat_names[] = {"from_cold", "hot", "off"};
+static const char *const fs_names[] = {"none", "ext4", "f2fs", "fuse"};
 static const char *const page_sizes[] = {"4KiB", "16KiB"};
 
 #define KIB UINT64_C(1024)
@@ -125,6 +126,22 @@ static const struct option device_options[] = {
      .estimated = true, .help = "heat that a second of pause takes away, as a share of what a second of use adds"},
     {"device", "heat", OPTION_CHOICE, FIELD(device.heat.mode), NAMES(heat_names), .fallback = "from_cold", .list = true,
      .help = "how the device begins; hot: it stays as hot as it gets; off: it never gets hot"},
+    {"device", "fs", OPTION_CHOICE, FIELD(device.fs), NAMES(fs_names), .fallback = "none", .list = true,
+     .help = "file system of the model's file; none: what it costs is in flash_setup and major_fault"},
+    {"device", "fs_read", OPTION_TIME, FIELD(device.fs_read_ns), RANGE(0, SECOND_NS), .fallback = "fs", .word = "fs",
+     .word_value = -1, .list = true, .help = "what it adds to the setup of each read; fs: that file system's own"},
+    {"device", "fs_fault", OPTION_TIME, SCOPE_MMAP, FIELD(device.fs_fault_ns), RANGE(0, SECOND_NS), .fallback = "fs",
+     .word = "fs", .word_value = -1, .list = true, .help = "what it adds to a page fault that reads"},
+    {"device", "alloc_rate", OPTION_RATE, SCOPE_STAGES, FIELD(device.alloc_bps), RANGE(1, RATE_MAX),
+     .fallback = "4GB/s", .list = true, .help = "one thread faults in and zeroes fresh memory"},
+    {"device", "parse_rate", OPTION_RATE, SCOPE_STAGES, FIELD(device.parse_bps), RANGE(1, RATE_MAX),
+     .fallback = "50MB/s", .list = true, .help = "one thread parses the file's header"},
+    {"device", "checksum_rate", OPTION_RATE, SCOPE_STAGES, FIELD(device.checksum_bps), RANGE(1, RATE_MAX),
+     .fallback = "1.5GB/s", .list = true, .help = "one thread checks weights"},
+    {"device", "copy_rate", OPTION_RATE, SCOPE_STAGES, FIELD(device.copy_bps), RANGE(1, RATE_MAX), .fallback = "8GB/s",
+     .list = true, .help = "one thread copies, also out of the page cache"},
+    {"device", "repack_rate", OPTION_RATE, SCOPE_STAGES, FIELD(device.repack_bps), RANGE(1, RATE_MAX),
+     .fallback = "1GB/s", .list = true, .help = "one thread repacks weights for its kernels"},
     {"device", "memory", OPTION_RATE, FIELD(device.memory_bps), RANGE(1, RATE_MAX), .list = true, .required = true,
      .help = "bandwidth of memory that a decode reaches"},
     {"device", "flops", OPTION_FLOPS, RANGE(1, UINT64_C(1) << 60), .list = true, .required = true,

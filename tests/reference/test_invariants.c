@@ -75,6 +75,16 @@ static void accesses_add_up(const struct random_case *c, const struct run_result
     }
 }
 
+/* What the flash reads of the file's header: of whole alignments, what the page cache does not hold. */
+static uint64_t header_read(const struct random_case *c)
+{
+    const struct loader *loader = &c->spec.loader;
+    uint64_t file = c->model.file_bytes, header = file - c->model.weights_bytes, align = loader->align_bytes;
+    uint64_t cold = align > 1 ? UINT64_MAX : file - file * loader->warm_ppm / 1000000;
+    header = (header + align - 1) / align * align;
+    return !(loader->stages & STAGE_PARSE) ? 0 : header < cold ? header : cold;
+}
+
 static void bytes_add_up(const struct random_case *c, const struct run_result *result)
 {
     const struct run_numbers *n = &result->numbers;
@@ -84,15 +94,20 @@ static void bytes_add_up(const struct random_case *c, const struct run_result *r
     HOLDS(c, n->bytes_prefetched <= n->bytes_read);
     for (block_id b = 0; b < c->model.block_count; b++)
         blocks += result->blocks[b].bytes_read;
-    HOLDS(c, n->bytes_read == blocks);
+    if (n->outcome != OUTCOME_REJECTED)
+        HOLDS(c, n->bytes_read == blocks + header_read(c));
+    HOLDS(c, n->bytes_warm == 0 || (c->spec.loader.warm_ppm > 0 && c->spec.loader.align_bytes == 1));
     if (n->outcome != OUTCOME_COMPLETED)
         return;
     for (uint64_t i = 0; i < result->token_count; i++)
         tokens += result->tokens[i].bytes_read;
     if (c->spec.loader.mode == LOADER_READ) {
-        HOLDS(c, tokens == 0);
+        HOLDS(c, tokens == 0 || c->spec.loader.first_chunk != FIRST_ALL);
         return;
     }
+    if (c->spec.loader.first_chunk != FIRST_ALL || c->spec.loader.preload != PRELOAD_NONE)
+        return;
+    load = header_read(c);
     uint32_t count = naive_pins(&c->choice, &c->model, &c->trace, c->spec.loader.budget_bytes, pins);
     for (uint32_t i = 0; i < count; i++)
         if (held + c->model.blocks[pins[i]].bytes <= c->spec.loader.budget_bytes) {
@@ -132,6 +147,27 @@ static void turns_add_up(const struct random_case *c, const struct run_result *r
     for (uint64_t i = 0; i < n->tokens; i++)
         in_turns += result->tokens[i].turn >= result->turns[0].turn;
     HOLDS(c, in_turns <= tokens);
+}
+
+/* From file to first token: shares of the weights come in order, and the last sample has what the marks say. */
+static void progress_adds_up(const struct random_case *c, const struct run_result *result)
+{
+    const struct run_numbers *n = &result->numbers;
+    const int64_t marks[] = {n->load_10_ns, n->load_50_ns, n->load_90_ns, n->load_100_ns};
+    const uint64_t percents[] = {10, 50, 90, 100}, all = c->model.weights_bytes;
+    const uint64_t loaded = result->samples[result->sample_count - 1].loaded_bytes;
+    uint64_t ever = 0;
+    for (block_id b = 0; b < c->model.block_count; b++)
+        ever += result->blocks[b].loads > 0 ? c->model.blocks[b].bytes : 0;
+    HOLDS(c, loaded <= ever);
+    for (int i = 0; i < 4; i++) {
+        HOLDS(c, (marks[i] >= 0) == (loaded * 100 >= percents[i] * all));
+        HOLDS(c, marks[i] <= n->virtual_time_ns && (i == 0 || marks[i] < 0 || marks[i] >= marks[i - 1]));
+    }
+    HOLDS(c, n->first_layer_ns <= n->virtual_time_ns && n->parse_ns <= n->virtual_time_ns);
+    HOLDS(c, n->first_layer_ns < 0 || n->first_layer_ns >= n->load_ns);
+    if (c->spec.loader.loader_threads == 0 && n->outcome == OUTCOME_COMPLETED)
+        HOLDS(c, n->stage_alloc_ns + n->stage_init_ns + n->parse_ns <= n->load_ns + n->stall_ns);
 }
 
 static void budget_is_kept(const struct random_case *c, const struct run_result *result)
@@ -183,6 +219,7 @@ FOR_EACH_CASE(time_adds_up)
 FOR_EACH_CASE(accesses_add_up)
 FOR_EACH_CASE(bytes_add_up)
 FOR_EACH_CASE(turns_add_up)
+FOR_EACH_CASE(progress_adds_up)
 FOR_EACH_CASE(budget_is_kept)
 FOR_EACH_CASE(run_repeats_itself)
 
@@ -232,6 +269,7 @@ static void all_built_ins_keep_the_rules(void **state)
         accesses_add_up(&c, &result);
         bytes_add_up(&c, &result);
         turns_add_up(&c, &result);
+        progress_adds_up(&c, &result);
         budget_is_kept(&c, &result);
         run_repeats_itself(&c, &result);
         arena_free(&arena);
@@ -249,6 +287,7 @@ int main(void)
         cmocka_unit_test(all_budget_is_kept),
         cmocka_unit_test(all_run_repeats_itself),
         cmocka_unit_test(all_built_ins_keep_the_rules),
+        cmocka_unit_test(all_progress_adds_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
