@@ -97,6 +97,16 @@ static inline uint64_t either_reclaim(struct either *e, uint64_t pages)
     return e->fast != NULL ? page_cache_reclaim(e->fast, pages) : naive_page_cache_reclaim(e->twin, pages);
 }
 
+static inline uint32_t either_warm(struct either *e, uint32_t pages)
+{
+    return e->fast != NULL ? page_cache_warm(e->fast, pages) : naive_page_cache_warm(e->twin, pages);
+}
+
+static inline uint64_t either_seen(const struct either *e, uint32_t first)
+{
+    return e->fast != NULL ? page_cache_seen(e->fast, first) : naive_page_cache_seen(e->twin, first);
+}
+
 static inline bool either_has(const struct either *e, uint32_t page)
 {
     return e->fast != NULL ? page_cache_has(e->fast, page) : naive_page_cache_has(e->twin, page);

@@ -446,6 +446,39 @@ void naive_page_cache_exit(struct naive_page_cache *cache, uint32_t process)
     state->misses = 0;
 }
 
+/* Whether so many pages from the file's end, and the nodes that they need, fit into the limit. */
+static bool fits_warm(const struct naive_page_cache *cache, uint32_t count)
+{
+    uint64_t nodes = 0;
+    for (uint32_t i = cache->spec.pages - count; i < cache->spec.pages; i++)
+        nodes += i == cache->spec.pages - count || i % NODE_PAGES == 0;
+    return count + nodes * NODE_BYTES / cache->spec.page_bytes <= cache->limit_pages;
+}
+
+uint32_t naive_page_cache_warm(struct naive_page_cache *cache, uint32_t pages)
+{
+    uint32_t count = 0;
+    while (count < pages && fits_warm(cache, count + 1))
+        count++;
+    for (uint32_t i = cache->spec.pages - count; i < cache->spec.pages; i++) {
+        if (!cache->nodes[i / NODE_PAGES])
+            cache->kernel_bytes += NODE_BYTES;
+        cache->nodes[i / NODE_PAGES] = true;
+        naive_push_head(cache, i, cache->spec.lists == LISTS_MGLRU ? naive_generation(cache->min_seq) : INACTIVE);
+    }
+    if (naive_page_cache_resident(cache) > cache->peak_resident)
+        cache->peak_resident = naive_page_cache_resident(cache);
+    return count;
+}
+
+uint64_t naive_page_cache_seen(const struct naive_page_cache *cache, uint32_t first)
+{
+    uint64_t seen = 0;
+    for (uint32_t i = first; i < cache->spec.pages; i++)
+        seen += cache->pages[i].list != NONE || cache->pages[i].shadow;
+    return seen;
+}
+
 uint64_t naive_page_cache_reclaim(struct naive_page_cache *cache, uint64_t pages)
 {
     return naive_shrink(cache, pages < SCAN_PAGES ? SCAN_PAGES : pages);

@@ -30,6 +30,8 @@ bool naive_page_cache_willneed(struct naive_page_cache *cache, uint32_t process,
 bool naive_page_cache_lock(struct naive_page_cache *cache, uint32_t process, uint32_t first, uint32_t end);
 void naive_page_cache_exit(struct naive_page_cache *cache, uint32_t process);
 uint64_t naive_page_cache_reclaim(struct naive_page_cache *cache, uint64_t pages);
+uint32_t naive_page_cache_warm(struct naive_page_cache *cache, uint32_t pages);
+uint64_t naive_page_cache_seen(const struct naive_page_cache *cache, uint32_t first);
 bool naive_page_cache_has(const struct naive_page_cache *cache, uint32_t page);
 int64_t naive_page_cache_reads_done_ns(const struct naive_page_cache *cache);
 void naive_page_cache_settle(struct naive_page_cache *cache);

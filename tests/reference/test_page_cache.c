@@ -22,7 +22,7 @@ enum {
 
 struct coverage {
     uint64_t evicted, refaults, activations, unused, waits, failed, cut, locked, relieved, gib, large, no_window,
-        generations, exits;
+        generations, exits, warm, warm_cut;
 };
 
 /* ---- Comparison ---- */
@@ -80,6 +80,8 @@ static bool same_state(const struct page_case *c, const struct either *a, const 
            (int)same(c, "busy_ns", (uint64_t)a->flash.busy_ns, (uint64_t)b->flash.busy_ns) &
            (int)same(c, "moved_bytes", a->flash.moved_bytes, b->flash.moved_bytes) &
            (int)same(c, "relief calls", c->hosts[0].calls, c->hosts[1].calls) &
+           (int)same(c, "seen", either_seen(a, 0), either_seen(b, 0)) &
+           (int)same(c, "seen from a third on", either_seen(a, c->spec.pages / 3), either_seen(b, c->spec.pages / 3)) &
            (int)same(c, "limit", c->hosts[0].limit_pages, c->hosts[1].limit_pages);
 }
 
@@ -282,6 +284,24 @@ static bool step(struct page_case *c, struct coverage *coverage)
     return kind < 96 ? step_exit(c, coverage) : step_idle(c);
 }
 
+/* Some start with a part of the file in memory. */
+static bool step_warm(struct page_case *c, struct coverage *coverage)
+{
+    struct rng rng;
+    rng_seed(&rng, c->seed, 1);
+    if (!chance(&rng, 25))
+        return true;
+    const uint32_t wanted = (uint32_t)between(&rng, 0, c->spec.pages);
+    uint32_t got[2];
+    for (int i = 0; i < 2; i++)
+        got[i] = either_warm(&c->sides[i], wanted);
+    if (c->log)
+        print_message("# step %u: %u of %u pages warm\n", c->steps + 1, got[1], wanted);
+    coverage->warm += got[1] > 0;
+    coverage->warm_cut += got[1] < wanted;
+    return compare(c, got[0] == got[1]);
+}
+
 /* ---- Runs ---- */
 
 /* A file larger than the limit, around and around. */
@@ -292,7 +312,7 @@ static bool run_cyclic(struct page_case *c, struct coverage *coverage)
     if (c->large)
         limit = between(rng, LARGE_LIST + 5000, c->spec.pages);
     page_case_limit(c, limit > c->least_pages ? limit : c->least_pages);
-    bool good = (chance(rng, 80) || step_lock(c)) && step_passes(c, c->large ? 3 : PASSES, coverage);
+    bool good = step_warm(c, coverage) && (chance(rng, 80) || step_lock(c)) && step_passes(c, c->large ? 3 : PASSES, coverage);
     for (int i = 0; i < 3 && good && !c->failed && !c->large; i++)
         good = step(c, coverage) && (c->failed || step_passes(c, 2, coverage));
     return good;
@@ -305,7 +325,7 @@ static bool run_hot(struct page_case *c, struct coverage *coverage)
     const uint32_t pages = c->spec.pages, hot = (uint32_t)between(rng, 1, pages / 2 + 1), cold = pages - hot;
     page_case_limit(c, c->least_pages + hot * between(rng, 20, 150) / 100 + rng_below(rng, cold / 2 + 1));
     uint32_t at = 0, stride = chance(rng, 70) ? 1 : (uint32_t)between(rng, 2, 20);
-    bool good = true;
+    bool good = step_warm(c, coverage);
     for (uint64_t i = between(rng, 5, PASSES); i > 0 && good && !c->failed; i--) {
         good = step_walk(c, 0, hot, stride, coverage);
         const uint32_t count = cold > 0 ? (uint32_t)between(rng, 1, cold - at) : 0;
@@ -321,7 +341,7 @@ static bool run_hot(struct page_case *c, struct coverage *coverage)
 static bool run_mixed(struct page_case *c, struct coverage *coverage)
 {
     page_case_limit(c, c->least_pages + scaled(&c->rng, 1, c->spec.pages));
-    bool good = true;
+    bool good = step_warm(c, coverage);
     while (good && !c->failed && c->steps < STEPS_MAX)
         good = step(c, coverage);
     return good;
@@ -371,12 +391,12 @@ static void print_coverage(const struct coverage *seen)
     print_message(
         "# cases with evictions %llu, refaults %llu, activations %llu, readahead in vain %llu, waits %llu, no "
         "memory %llu, locks %llu, relief %llu, lists over 1 GiB %llu, over %d pages %llu, many misses %llu, over 8 "
-        "generations %llu; walks cut %llu\n",
+        "generations %llu; warm %llu, cut by the limit %llu; walks cut %llu\n",
         (unsigned long long)seen->evicted, (unsigned long long)seen->refaults, (unsigned long long)seen->activations,
         (unsigned long long)seen->unused, (unsigned long long)seen->waits, (unsigned long long)seen->failed,
         (unsigned long long)seen->locked, (unsigned long long)seen->relieved, (unsigned long long)seen->gib, LARGE_LIST,
         (unsigned long long)seen->large, (unsigned long long)seen->no_window, (unsigned long long)seen->generations,
-        (unsigned long long)seen->cut);
+        (unsigned long long)seen->warm, (unsigned long long)seen->warm_cut, (unsigned long long)seen->cut);
 }
 
 static uint64_t cases_to_run(uint64_t usual)
@@ -406,7 +426,7 @@ static void twin_agrees(void **state)
         assert_true(seen.unused >= 400 && seen.waits >= 1500 && seen.cut >= 10000);
         assert_true(seen.failed >= 3 && seen.failed <= 100);
         assert_true(seen.locked >= 60 && seen.relieved >= 100 && seen.gib >= 20 && seen.large >= 3);
-        assert_true(seen.no_window >= 10 && seen.exits >= 500);
+        assert_true(seen.no_window >= 10 && seen.exits >= 500 && seen.warm >= 300 && seen.warm_cut >= 100);
     }
 }
 
