@@ -194,15 +194,20 @@ static void begin_rest(struct run_state *run)
 void launch(struct run_state *run)
 {
     run->launch->streams = false;
-    if (run->mapped)
+    if (run->mapped) {
         warm_pages(run);
+        run_loaded(run, run->loaded_bytes);
+    }
     if (run_goes_on(run))
         stages_parse_header(run);
-    if (run_goes_on(run) && run->mapped)
-        mapped_load(run, run->host.pins, run->host.pin_count);
-    if (run->mapped)
+    if (run->mapped) {
+        if (run_goes_on(run))
+            mapped_load(run, run->host.pins, run->host.pin_count);
+        run_loaded(run, run->loaded_bytes);
         return;
-    load_first(run);
+    }
+    if (run_goes_on(run))
+        load_first(run);
     if (run_goes_on(run))
         begin_rest(run);
 }

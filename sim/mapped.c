@@ -33,7 +33,7 @@ bool mapped_sync(struct run_state *run)
     const uint64_t tables = page_cache_charged(m->cache) - resident, peak = page_cache_peak_resident(m->cache);
     mapped_take_counts(run);
     if (run->marks_reached < LOAD_MARKS)
-        run_loaded(run, page_cache_seen(m->cache, m->first_page) * page);
+        run->loaded_bytes = page_cache_seen(m->cache, m->first_page) * page;
     /* What is gone first: then growth is not settled against pages that are there no more. */
     if (resident * page < run->ledger.now_bytes[MEMORY_FILE])
         set_class(run, MEMORY_FILE, resident * page);
@@ -153,6 +153,7 @@ static bool use(struct run_state *run, uint32_t process, block_id b, struct page
     else
         count_hit(run, b);
     run->blocks[b].bytes_read += (m->counts.pages_read - before.pages_read) * m->layout.page_bytes;
+    run_loaded(run, run->loaded_bytes);
     if (good)
         m->known[(uint64_t)process * run->model->block_count + b] = epoch;
     return good;
