@@ -45,12 +45,12 @@ struct loader {
     uint64_t stride_bytes; /* of each stride of a block one page is touched; 0: every page */
     uint32_t processes;    /* that map the file and run the trace, a token each in turn */
     /* The way to the first token. */
-    uint32_t stages;               /* STAGE_ bits; of a mapped file STAGE_PARSE alone matters */
-    uint32_t loader_threads;       /* that initialise blocks; 0: the compute thread reads and initialises them */
-    enum first_chunk first_chunk;  /* read, chunked: how much has to be there before the first step */
-    uint32_t first_layers;         /* FIRST_LAYERS: the embedding and the first so many layers */
-    uint64_t first_bytes;          /* FIRST_BYTES */
-    enum preload preload;          /* chunked: what is loaded at launch beside the pinned blocks */
+    uint32_t stages;                /* STAGE_ bits; of a mapped file STAGE_PARSE alone matters */
+    uint32_t loader_threads;        /* that initialise blocks; 0: the compute thread reads and initialises them */
+    enum first_chunk first_chunk;   /* read, chunked: how much has to be there before the first step */
+    uint32_t first_layers;          /* FIRST_LAYERS: the embedding and the first so many layers */
+    uint64_t first_bytes;           /* FIRST_BYTES */
+    enum preload preload;           /* chunked: what is loaded at launch beside the pinned blocks */
     const block_id *preload_blocks; /* PRELOAD_BLOCKS */
     uint32_t preload_count;
     uint32_t warm_ppm; /* share of the file, its end, that the page cache holds at launch */

@@ -47,7 +47,7 @@ struct run_config {
     bool entitled;                             /* jetsam */
     bool limit_by_version;                     /* jetsam: its limit is from jetsam_by_os */
     const char *stages, *first_chunk, *preload; /* of the loader, as they are told */
-    const char *workload_label, *loader_label; /* e.g. "dense", "chunked": the record's columns */
+    const char *workload_label, *loader_label;  /* e.g. "dense", "chunked": the record's columns */
 };
 
 /* Where a value of a profile comes from, as ` [measured]` behind it says. */

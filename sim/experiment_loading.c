@@ -80,7 +80,8 @@ static bool finish_first_chunk(const struct selection *selection, struct run_con
         return true;
     if (strncmp(given, layers_word, sizeof layers_word - 1) == 0) {
         if (!parse_count(given + sizeof layers_word - 1, 0, FIRST_LAYERS_MAX, &layers, &why)) {
-            snprintf(text, sizeof text, "\"%.64s\": %.300s; expected the number of layers: embedding+2", given, why.text);
+            snprintf(text, sizeof text, "\"%.64s\": %.300s; expected the number of layers: embedding+2", given,
+                     why.text);
             return fail_at(selection, "loader", "first_chunk", err, text);
         }
         loader->first_chunk = FIRST_LAYERS;
@@ -89,8 +90,10 @@ static bool finish_first_chunk(const struct selection *selection, struct run_con
         return keep_text(selection, text, &config->first_chunk, err);
     }
     if (!parse_bytes(given, &loader->first_bytes, &why)) {
-        snprintf(text, sizeof text, "\"%.64s\" is neither all nor embedding+LAYERS nor a size; expected embedding+2 or "
-                 "256MiB", given);
+        snprintf(text, sizeof text,
+                 "\"%.64s\" is neither all nor embedding+LAYERS nor a size; expected embedding+2 or "
+                 "256MiB",
+                 given);
         return fail_at(selection, "loader", "first_chunk", err, text);
     }
     loader->first_chunk = FIRST_BYTES;

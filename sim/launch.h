@@ -1,7 +1,7 @@
 /* The load phase: the file's header, and the start-up set, which is what a loader brings at launch: of a file that is
- * read whole all blocks, of a chunked one the pinned blocks and loader.preload. The first part of it (loader.first_chunk)
- * has to be there before the first step; the rest comes behind compute as prefetches, in its order. docs/models.md
- * section 6. */
+ * read whole all blocks, of a chunked one the pinned blocks and loader.preload. The first part of it
+ * (loader.first_chunk) has to be there before the first step; the rest comes behind compute as prefetches, in its
+ * order. docs/models.md section 6. */
 #ifndef POCKETLOAD_SIM_LAUNCH_H
 #define POCKETLOAD_SIM_LAUNCH_H
 
@@ -22,8 +22,8 @@ struct launch {
 /* Lays the set out, after the host. */
 bool launch_init(struct run_state *run, struct arena *arena);
 
-/* The load phase, up to the moment at which the first step may begin. Time passes; with run->phase == PHASE_LOAD none of
- * it is booked as stall: the caller books it as load.
+/* The load phase, up to the moment at which the first step may begin. Time passes; with run->phase == PHASE_LOAD none
+ * of it is booked as stall: the caller books it as load.
  *
  * May be called again for a restart of the app: then no block is held or in flight, host.state has no bits set, no
  * commands are in flight and no prefetch is planned. What has been in memory before stays counted as loaded. */

@@ -283,7 +283,8 @@ void load_promote(struct run_state *run, block_id b)
         run->active = BLOCK_NONE;
         load_queue(run, b);
     }
-    stages_promoted(run, b);
+    if (run->stages)
+        stages_promoted(run, b);
 }
 
 void load_arrive(struct run_state *run, block_id b)

@@ -388,18 +388,6 @@ bool page_cache_has(struct page_cache *cache, uint32_t page)
     return place_is_there(run_place(&cache->runs, page_runs_find(&cache->runs, page)));
 }
 
-uint64_t page_cache_seen(struct page_cache *cache, uint32_t first)
-{
-    const struct page_runs *all = &cache->runs;
-    uint64_t before = 0;
-    for (uint32_t at = 0; at < first;) {
-        const uint32_t run = page_runs_find(&cache->runs, at), end = run_end(all, run) < first ? run_end(all, run) : first;
-        before += run_place(all, run) == PAGE_ABSENT ? 0 : end - at;
-        at = end;
-    }
-    return all->pages - all->size[PAGE_ABSENT] - before;
-}
-
 int64_t page_cache_reads_done_ns(const struct page_cache *cache)
 {
     return cache->read_count > 0 ? cache->reads[cache->read_count - 1].done_ns : *cache->now_ns;

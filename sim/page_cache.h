@@ -108,9 +108,9 @@ void page_cache_sizes(const struct page_cache *cache, uint64_t *inactive, uint64
  * found nothing). */
 bool page_cache_touch(struct page_cache *cache, uint32_t process, struct page_walk *walk, int64_t until_ns);
 
-/* Before anything is touched: the last `pages` pages of the file are in memory, on the inactive list in the file's order
- * (with generations: the oldest), as many of them as the limit has room for; how many those are. They count as read by
- * nobody, and no time passes. */
+/* Before anything is touched: the last `pages` pages of the file are in memory, on the inactive list in the file's
+ * order (with generations: the oldest), as many of them as the limit has room for; how many those are. They count as
+ * read by nobody, and no time passes. */
 uint32_t page_cache_warm(struct page_cache *cache, uint32_t pages);
 
 /* How many pages from `first` on have ever been in memory, or are on their way. */

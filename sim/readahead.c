@@ -213,6 +213,19 @@ uint32_t page_cache_warm(struct page_cache *cache, uint32_t pages)
     return count;
 }
 
+uint64_t page_cache_seen(struct page_cache *cache, uint32_t first)
+{
+    const struct page_runs *all = &cache->runs;
+    uint64_t before = 0;
+    for (uint32_t at = 0; at < first;) {
+        const uint32_t run = page_runs_find(&cache->runs, at),
+                       end = run_end(all, run) < first ? run_end(all, run) : first;
+        before += run_place(all, run) == PAGE_ABSENT ? 0 : end - at;
+        at = end;
+    }
+    return all->pages - all->size[PAGE_ABSENT] - before;
+}
+
 bool read_window(struct page_cache *cache, int64_t start, int64_t count, int64_t ahead)
 {
     uint32_t pages = cache->runs.pages;

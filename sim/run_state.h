@@ -119,9 +119,9 @@ struct run_state {
     /* Loads. */
     struct load *loads;
     uint8_t *role;
-    bool *seen;             /* it has been in memory */
-    uint64_t header_bytes_read; /* of bytes_read */
-    uint64_t loaded_bytes;  /* of the weights, what has */
+    bool *seen;                      /* it has been in memory */
+    uint64_t header_bytes_read;      /* of bytes_read */
+    uint64_t loaded_bytes;           /* of the weights, what has */
     uint64_t load_marks[LOAD_MARKS]; /* 10, 50, 90 and 100 % of them */
     uint32_t marks_reached;
     uint32_t layer_use; /* the first use of the first step that names a layer's block; none, or past: UINT32_MAX */
@@ -136,7 +136,7 @@ struct run_state {
     uint16_t *free_slots;
     uint32_t command_limit, free_slot_count;
     uint32_t drop_limit; /* command_limit and the loader threads: what a drop may wait for */
-    block_id *demand; /* ring of demanded blocks with reads to begin */
+    block_id *demand;    /* ring of demanded blocks with reads to begin */
     uint32_t demand_head, demand_count;
     struct read_part *suspended; /* in order of suspension */
     uint32_t suspended_count, suspended_demanded;
@@ -146,7 +146,7 @@ struct run_state {
     uint32_t rests_due;   /* reads in flight with rest_due */
     block_id *begun;      /* blocks in flight for a prefetch that no step has demanded, in order of their beginning */
     uint32_t begun_count, begun_max;
-    struct drop *drops; /* drop_limit of them */
+    struct drop *drops;      /* drop_limit of them */
     uint64_t dropping_bytes; /* of all drops */
     uint64_t in_flight_bytes;
     uint32_t outstanding; /* demanded blocks of the running step that are not there */

@@ -82,8 +82,8 @@ static void read_alone(struct run_state *run, uint64_t position, uint64_t bytes)
         return;
     }
     const int64_t done_ns = flash_issue(&run->flash, run->now_ns, 0, bytes);
-    run->commands[0] = (struct command){
-        {.block = BLOCK_NONE}, bytes, run->flash.link_start_ns, run->flash.link_free_ns, DROP_NONE};
+    run->commands[0] =
+        (struct command){{.block = BLOCK_NONE}, bytes, run->flash.link_start_ns, run->flash.link_free_ns, DROP_NONE};
     run->numbers.bytes_read += bytes;
     run->header_bytes_read += bytes;
     run_move_to(run, done_ns);
@@ -197,8 +197,6 @@ static uint32_t arrived_at(const struct stages *stages, block_id b)
 
 void stages_promoted(struct run_state *run, block_id b)
 {
-    if (!run->stages)
-        return;
     if (stages_by_turns(run))
         stages_add_turn(run, b, false);
     else

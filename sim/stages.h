@@ -49,8 +49,10 @@ void stages_event(struct run_state *run, uint16_t slot);
 /* The thread that has the block, which was not dropped; NULL: none. */
 struct stage_job *stages_job_of(struct run_state *run, block_id b);
 
-/* A block in flight is demanded from now on; one is dropped. */
+/* With stages: a block in flight is demanded from now on. */
 void stages_promoted(struct run_state *run, block_id b);
+
+/* A block in flight is dropped. */
 void stages_forget(struct run_state *run, block_id b);
 
 /* The compute thread initialises blocks itself. */

@@ -13,8 +13,8 @@ static int64_t one_command_ns(const struct naive_twin *twin)
     const struct flash_spec *flash = &twin->spec->device.flash;
     uint64_t align = twin->spec->loader.align_bytes, bytes = flash->command_bytes / align * align;
     /* Each prefetch command in flight may round its time up by a nanosecond. */
-    return flash->setup_ns + twin->spec->device.fs_read_ns + naive_ceil(bytes > align ? bytes : align, NS_PER_S, flash->stream_bps) +
-           twin->spec->loader.prefetch_lanes;
+    return flash->setup_ns + twin->spec->device.fs_read_ns +
+           naive_ceil(bytes > align ? bytes : align, NS_PER_S, flash->stream_bps) + twin->spec->loader.prefetch_lanes;
 }
 
 static void compare(struct naive_twin *twin, int64_t done_ns, int64_t shadow_ns)
@@ -32,7 +32,10 @@ void naive_delay_step(struct naive_twin *twin)
     const struct flash_spec *flash = &twin->spec->device.flash;
     struct naive_shadow *shadow = twin->shadow;
     uint32_t lanes = twin->spec->loader.lanes;
-    *shadow = (struct naive_shadow){.follows = flash->hot_after_ns == 0 && twin->spec->loader.warm_ppm == 0 && !naive_by_turns(twin), .start_ns = twin->now_ns, .lone = BLOCK_NONE};
+    *shadow = (struct naive_shadow){.follows = flash->hot_after_ns == 0 && twin->spec->loader.warm_ppm == 0 &&
+                                               !naive_by_turns(twin),
+                                    .start_ns = twin->now_ns,
+                                    .lone = BLOCK_NONE};
     shadow->lane_count = lanes < flash->queue_depth ? lanes : flash->queue_depth;
     for (uint32_t i = 0; i < shadow->lane_count; i++)
         shadow->lane_free_ns[i] = twin->now_ns;
@@ -65,8 +68,8 @@ void naive_delay_looked_up(struct naive_twin *twin)
     }
     if (reads != 1 || twin->now_ns != shadow->start_ns)
         shadow->lone = BLOCK_NONE;
-    shadow->lone_done_ns =
-        shadow->start_ns + flash->setup_ns + twin->spec->device.fs_read_ns + naive_ceil(left, NS_PER_S, flash->stream_bps);
+    shadow->lone_done_ns = shadow->start_ns + flash->setup_ns + twin->spec->device.fs_read_ns +
+                           naive_ceil(left, NS_PER_S, flash->stream_bps);
 }
 
 void naive_delay_issue(struct naive_twin *twin, uint64_t before_bytes, uint64_t bytes, int64_t done_ns)

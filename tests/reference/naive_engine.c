@@ -75,8 +75,7 @@ void naive_next_event(struct naive_twin *twin)
 {
     uint32_t command = naive_first_command(twin), job = naive_first_job(twin);
     must(command != UINT32_MAX || job != UINT32_MAX);
-    if (job == UINT32_MAX ||
-        (command != UINT32_MAX && twin->commands[command].done_ns <= twin->jobs[job].done_ns)) {
+    if (job == UINT32_MAX || (command != UINT32_MAX && twin->commands[command].done_ns <= twin->jobs[job].done_ns)) {
         naive_pass_to(twin, twin->commands[command].done_ns);
         naive_complete(twin, command);
     } else {
@@ -267,7 +266,7 @@ static void compute_by_blocks(struct naive_twin *twin, int64_t duration_ns)
         uint64_t after = before + model->blocks[twin->step_blocks[next]].bytes;
         naive_log(twin, "compute", twin->step_blocks[next], 0);
         naive_spend(twin, SPEND_COMPUTE,
-              (int64_t)((wide)duration_ns * after / sum) - (int64_t)((wide)duration_ns * before / sum));
+                    (int64_t)((wide)duration_ns * after / sum) - (int64_t)((wide)duration_ns * before / sum));
         computed[next] = true;
         left--;
     }

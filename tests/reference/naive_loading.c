@@ -217,7 +217,8 @@ static bool issue_prefetch(struct naive_twin *twin)
     block_id first = BLOCK_NONE;
     for (block_id b = 0; b < twin->spec->model->block_count; b++) {
         const struct naive_block *block = &twin->blocks[b];
-        if (block->where == NAIVE_LOADING && !block->waits && !block->demanded && first_read_not_begun(block) != UINT32_MAX &&
+        if (block->where == NAIVE_LOADING && !block->waits && !block->demanded &&
+            first_read_not_begun(block) != UINT32_MAX &&
             (first == BLOCK_NONE || block->begun_order < twin->blocks[first].begun_order))
             first = b;
     }

@@ -59,8 +59,8 @@ void naive_note(struct naive_twin *twin)
     }
     struct sample_numbers *now = &twin->history[twin->history_count - 1];
     uint64_t total = 0;
-    *now = (struct sample_numbers){.time_ns = twin->now_ns, .in_flight_bytes = twin->in_flight_bytes,
-                                     .loaded_bytes = twin->loaded_bytes};
+    *now = (struct sample_numbers){
+        .time_ns = twin->now_ns, .in_flight_bytes = twin->in_flight_bytes, .loaded_bytes = twin->loaded_bytes};
     for (int c = 0; c < MEMORY_CLASSES; c++) {
         now->class_bytes[c] = twin->class_bytes[c];
         total += twin->class_bytes[c];

@@ -91,9 +91,8 @@ static void begin_jobs(struct naive_twin *twin)
     while (twin->job_count < twin->spec->loader.loader_threads && (b = longest_waiting(twin)) != BLOCK_NONE) {
         naive_log(twin, "stages", b, (uint64_t)(alloc_ns(twin, b) + init_ns(twin, b)));
         twin->blocks[b].arrived = false;
-        twin->jobs[twin->job_count++] = (struct naive_job){.done_ns = twin->now_ns + alloc_ns(twin, b) + init_ns(twin, b),
-                                                           .order = twin->next_order++,
-                                                           .block = b};
+        twin->jobs[twin->job_count++] = (struct naive_job){
+            .done_ns = twin->now_ns + alloc_ns(twin, b) + init_ns(twin, b), .order = twin->next_order++, .block = b};
         count_stages(twin, b);
     }
 }

@@ -20,10 +20,10 @@ enum naive_where { NAIVE_ABSENT, NAIVE_LOADING, NAIVE_RESIDENT };
 struct naive_block {
     enum naive_where where;
     bool pinned, in_use;
-    bool waits;            /* pinned, its room reserved, and not begun */
-    bool done;             /* streamed for the step that runs, read and initialised */
-    bool seen;             /* has been in memory */
-    bool arrived;          /* read, and waits for a loader thread */
+    bool waits;   /* pinned, its room reserved, and not begun */
+    bool done;    /* streamed for the step that runs, read and initialised */
+    bool seen;    /* has been in memory */
+    bool arrived; /* read, and waits for a loader thread */
     uint64_t arrived_order;
     bool unused;           /* prefetched and not yet used */
     bool demanded;         /* its load in flight belongs to a step or to the load phase */
@@ -210,8 +210,8 @@ void naive_complete(struct naive_twin *twin, uint32_t command);
 uint32_t naive_first_command(const struct naive_twin *twin);
 /* Reserves an absent block (held bytes, ledger). */
 void naive_reserve(struct naive_twin *twin, block_id b);
-/* Sets a block's reads back; begins it for a step or the load phase: its reads go into the demand queue, or it waits for
- * its turn. */
+/* Sets a block's reads back; begins it for a step or the load phase: its reads go into the demand queue, or it waits
+ * for its turn. */
 void naive_reset_reads(struct naive_twin *twin, block_id b);
 void naive_demand(struct naive_twin *twin, block_id b);
 /* The same as a prefetch. */

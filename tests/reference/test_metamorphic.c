@@ -1,7 +1,7 @@
 /* More of what helps never makes a run wait longer, over random small configs: more flash bandwidth, less setup, more
- * memory, smaller weights, another loader thread, a warmer start. Where it may, docs/models.md section 4 says why ("Where
- * more is worse"); here each change is held against a strict class of runs, in which it never does, and in all others it
- * may: of these the test wants to see that it does, so that the classes are as wide as they can be. */
+ * memory, smaller weights, another loader thread, a warmer start. Where it may, docs/models.md section 4 says why
+ * ("Where more is worse"); here each change is held against a strict class of runs, in which it never does, and in all
+ * others it may: of these the test wants to see that it does, so that the classes are as wide as they can be. */
 #include <stdio.h>
 
 #include "base/rng.h"
@@ -104,14 +104,16 @@ static bool may_release(const struct random_case *c)
 }
 
 /* Demands alone, initialised in the order in which they arrive by one thread at most. */
-static bool on_demand(const struct random_case *before, const struct run_result results[2], const struct random_case *after)
+static bool on_demand(const struct random_case *before, const struct run_result results[2],
+                      const struct random_case *after)
 {
     (void)results;
     (void)after;
     return !may_prefetch(before) && !may_release(before) && !has_threads(before, 2);
 }
 
-static bool always(const struct random_case *before, const struct run_result results[2], const struct random_case *after)
+static bool always(const struct random_case *before, const struct run_result results[2],
+                   const struct random_case *after)
 {
     (void)before;
     (void)results;
@@ -127,8 +129,8 @@ static bool no_prefetch(const struct random_case *before, const struct run_resul
     return !may_prefetch(before) && !may_release(before);
 }
 
-/* LRU holds what was used last, of smaller blocks the same and more; but what was too large to be kept pushes others out
- * once it fits, and what is loaded at the start, as far as it fits, is more. */
+/* LRU holds what was used last, of smaller blocks the same and more; but what was too large to be kept pushes others
+ * out once it fits, and what is loaded at the start, as far as it fits, is more. */
 static bool same_order(const struct random_case *before, const struct run_result results[2],
                        const struct random_case *after)
 {

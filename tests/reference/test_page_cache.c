@@ -312,7 +312,8 @@ static bool run_cyclic(struct page_case *c, struct coverage *coverage)
     if (c->large)
         limit = between(rng, LARGE_LIST + 5000, c->spec.pages);
     page_case_limit(c, limit > c->least_pages ? limit : c->least_pages);
-    bool good = step_warm(c, coverage) && (chance(rng, 80) || step_lock(c)) && step_passes(c, c->large ? 3 : PASSES, coverage);
+    bool good =
+        step_warm(c, coverage) && (chance(rng, 80) || step_lock(c)) && step_passes(c, c->large ? 3 : PASSES, coverage);
     for (int i = 0; i < 3 && good && !c->failed && !c->large; i++)
         good = step(c, coverage) && (c->failed || step_passes(c, 2, coverage));
     return good;

@@ -1,6 +1,6 @@
 /* A phone that is half as fast in everything takes twice as long for everything: over random small configs, with all
- * rates halved and all other times doubled, every time doubles. Exactly where quotients are whole nanoseconds; elsewhere
- * within one nanosecond for each quotient that is rounded (docs/models.md section 8). */
+ * rates halved and all other times doubled, every time doubles. Exactly where quotients are whole nanoseconds;
+ * elsewhere within one nanosecond for each quotient that is rounded (docs/models.md section 8). */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -40,9 +40,9 @@ static void make_slower(struct random_case *c)
 {
     uint64_t *rates[RATES];
     struct device *device = &c->spec.device;
-    int64_t *const times[] = {&device->flash.setup_ns,   &device->flash.hot_after_ns, &device->fs_read_ns,
-                              &device->fs_fault_ns,      &device->minor_fault_ns,     &device->major_fault_ns,
-                              &device->scan_page_ns,     &device->tlb_miss_ns};
+    int64_t *const times[] = {&device->flash.setup_ns, &device->flash.hot_after_ns, &device->fs_read_ns,
+                              &device->fs_fault_ns,    &device->minor_fault_ns,     &device->major_fault_ns,
+                              &device->scan_page_ns,   &device->tlb_miss_ns};
     rates_of(c, rates);
     for (uint32_t i = 0; rates[i] != NULL; i++)
         *rates[i] /= 2;
@@ -66,18 +66,29 @@ struct field {
 #name, offsetof(struct run_numbers, name)                                                                      \
     }
 static const struct field times[] = {
-    FIELD(virtual_time_ns), FIELD(load_ns),      FIELD(compute_ns),     FIELD(stall_ns),       FIELD(idle_ns),
-    FIELD(ttft_ns),         FIELD(tpot_p50_ns),  FIELD(tpot_p95_ns),    FIELD(tpot_p99_ns),    FIELD(tpot_total_ns),
-    FIELD(flash_busy_ns),   FIELD(load_10_ns),   FIELD(load_50_ns),     FIELD(load_90_ns),     FIELD(load_100_ns),
-    FIELD(first_layer_ns),  FIELD(parse_ns),     FIELD(stage_alloc_ns), FIELD(stage_init_ns),
+    FIELD(virtual_time_ns), FIELD(load_ns),     FIELD(compute_ns),     FIELD(stall_ns),      FIELD(idle_ns),
+    FIELD(ttft_ns),         FIELD(tpot_p50_ns), FIELD(tpot_p95_ns),    FIELD(tpot_p99_ns),   FIELD(tpot_total_ns),
+    FIELD(flash_busy_ns),   FIELD(load_10_ns),  FIELD(load_50_ns),     FIELD(load_90_ns),    FIELD(load_100_ns),
+    FIELD(first_layer_ns),  FIELD(parse_ns),    FIELD(stage_alloc_ns), FIELD(stage_init_ns),
 };
 static const struct field counts[] = {
-    FIELD(tokens),       FIELD(accesses),         FIELD(hits),
-    FIELD(delayed_hits), FIELD(misses),           FIELD(bytes_accessed),
-    FIELD(evictions),    FIELD(bytes_read),       FIELD(bytes_prefetched),
-    FIELD(uncacheable),  FIELD(bytes_warm),       FIELD(bytes_prefetch_useful),
-    FIELD(major_faults), FIELD(minor_faults),     FIELD(bytes_prefetch_late),
-    FIELD(refaults),     FIELD(peak_memory_bytes),
+    FIELD(tokens),
+    FIELD(accesses),
+    FIELD(hits),
+    FIELD(delayed_hits),
+    FIELD(misses),
+    FIELD(bytes_accessed),
+    FIELD(evictions),
+    FIELD(bytes_read),
+    FIELD(bytes_prefetched),
+    FIELD(uncacheable),
+    FIELD(bytes_warm),
+    FIELD(bytes_prefetch_useful),
+    FIELD(major_faults),
+    FIELD(minor_faults),
+    FIELD(bytes_prefetch_late),
+    FIELD(refaults),
+    FIELD(peak_memory_bytes),
 };
 
 static int64_t field_of(const struct run_result *result, const struct field *field)
@@ -212,16 +223,17 @@ static uint64_t roundings(const struct random_case *c, const struct run_result *
         const struct block *block = &c->model.blocks[b];
         uint64_t reads = 5; /* the stages of a load, and one read that is cut where the page cache's part begins */
         for (uint32_t e = block->first_extent; e < block->first_extent + block->extent_count; e++)
-            reads += loader->read_bytes > 0 ? (c->model.extents[e].bytes + 2 * loader->align_bytes) / loader->read_bytes + 1
-                                            : 1;
+            reads += loader->read_bytes > 0
+                         ? (c->model.extents[e].bytes + 2 * loader->align_bytes) / loader->read_bytes + 1
+                         : 1;
         count += result->blocks[b].loads * reads;
     }
     const uint64_t header = c->model.file_bytes - c->model.weights_bytes;
     return count + (loader->read_bytes > 0 ? header / loader->read_bytes + 3 : 3);
 }
 
-/* Without prefetches what a run does depends on the trace alone, however long it takes; with them, an event that comes a
- * nanosecond sooner may come before another. A device that gets hot does so between two commands, or the next two. */
+/* Without prefetches what a run does depends on the trace alone, however long it takes; with them, an event that comes
+ * a nanosecond sooner may come before another. A device that gets hot does so between two commands, or the next two. */
 static bool is_smooth(const struct random_case *c)
 {
     const struct loader *loader = &c->spec.loader;
