@@ -84,6 +84,25 @@ static bool kill_key_matters(const struct run_config *config, const struct optio
     return true;
 }
 
+/* Rates of stages that the run has, and what a file system adds where there is one. */
+static bool loading_key_matters(const struct run_config *config, const char *key)
+{
+    static const struct {
+        const char *key;
+        uint32_t stage;
+    } rates[] = {{"alloc_rate", STAGE_ALLOC},
+                 {"parse_rate", STAGE_PARSE},
+                 {"checksum_rate", STAGE_CHECKSUM},
+                 {"copy_rate", STAGE_COPY},
+                 {"repack_rate", STAGE_REPACK}};
+    const struct loader *loader = &config->loader;
+    const bool copies = loader->warm_ppm > 0 && loader->mode != LOADER_MMAP && loader->align_bytes == 1;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (strcmp(key, rates[i].key) == 0)
+            return (loader->stages & rates[i].stage) != 0 || (rates[i].stage == STAGE_COPY && copies);
+    return config->device.fs != FS_NONE || strncmp(key, "fs_", 3) != 0;
+}
+
 static bool device_key_matters(const struct selection *selection, const struct run_config *config,
                                const struct model *model, const struct option *option)
 {
@@ -107,7 +126,7 @@ static bool device_key_matters(const struct selection *selection, const struct r
         return has_roofline(&config->workload) || config->loader.compact;
     if (strcmp(key, "flops") == 0)
         return any_common(selection, config, model, key);
-    return kill_key_matters(config, option);
+    return kill_key_matters(config, option) && loading_key_matters(config, key);
 }
 
 static bool is_estimate(const struct selection *selection, const struct run_config *config, const struct model *model,

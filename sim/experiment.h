@@ -40,12 +40,12 @@ struct run_config {
     struct loader loader;
     uint64_t chunk; /* chunk_code of workloads/chunks.h: model and trace of a run are of such chunks */
     struct policy_choice policy;
-    const char *profile;                       /* a file, for parts of the policy that need one; else NULL */
-    const struct app_list *apps;               /* other apps by name, as written; NULL: none */
-    const char *perplexity;                    /* of the model, by quantisation, as written; NULL: not known */
-    const char *os_version;                    /* jetsam: NULL where none is given */
-    bool entitled;                             /* jetsam */
-    bool limit_by_version;                     /* jetsam: its limit is from jetsam_by_os */
+    const char *profile;                        /* a file, for parts of the policy that need one; else NULL */
+    const struct app_list *apps;                /* other apps by name, as written; NULL: none */
+    const char *perplexity;                     /* of the model, by quantisation, as written; NULL: not known */
+    const char *os_version;                     /* jetsam: NULL where none is given */
+    bool entitled;                              /* jetsam */
+    bool limit_by_version;                      /* jetsam: its limit is from jetsam_by_os */
     const char *stages, *first_chunk, *preload; /* of the loader, as they are told */
     const char *workload_label, *loader_label;  /* e.g. "dense", "chunked": the record's columns */
 };

@@ -130,12 +130,12 @@ static bool no_prefetch(const struct random_case *before, const struct run_resul
 }
 
 /* LRU holds what was used last, of smaller blocks the same and more; but what was too large to be kept pushes others
- * out once it fits, and what is loaded at the start, as far as it fits, is more. */
+ * out once it fits, what is loaded at the start, as far as it fits, is more, and so may be what fills the budget. */
 static bool same_order(const struct random_case *before, const struct run_result results[2],
                        const struct random_case *after)
 {
     const struct loader *loader = &before->spec.loader;
-    if (!on_demand(before, results, after))
+    if (!on_demand(before, results, after) || before->spec.device.pressure.rule != KILL_NONE)
         return false;
     if (loader->mode == LOADER_READ)
         return loader->first_chunk == FIRST_ALL;

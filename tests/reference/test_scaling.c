@@ -20,7 +20,7 @@ static void run_case(const struct random_case *c, struct arena *arena, struct ru
 
 /* ---- Twice as slow ---- */
 
-enum { RATES = 9 + TENSOR_TYPES_MAX };
+enum { RATES = 9 + 2 * TENSOR_TYPES_MAX };
 
 static void rates_of(struct random_case *c, uint64_t *rates[RATES])
 {
@@ -33,6 +33,8 @@ static void rates_of(struct random_case *c, uint64_t *rates[RATES])
         rates[count++] = some[i];
     for (uint32_t t = 0; t < TENSOR_TYPES_MAX; t++)
         rates[count++] = &device->flops_rate[t];
+    for (uint32_t t = 0; t < TENSOR_TYPES_MAX; t++)
+        rates[count++] = &device->memory_rate[t];
     rates[count] = NULL;
 }
 
@@ -40,9 +42,9 @@ static void make_slower(struct random_case *c)
 {
     uint64_t *rates[RATES];
     struct device *device = &c->spec.device;
-    int64_t *const times[] = {&device->flash.setup_ns, &device->flash.hot_after_ns, &device->fs_read_ns,
-                              &device->fs_fault_ns,    &device->minor_fault_ns,     &device->major_fault_ns,
-                              &device->scan_page_ns,   &device->tlb_miss_ns};
+    int64_t *const times[] = {&device->flash.setup_ns,    &device->flash.hot_after_ns, &device->fs_read_ns,
+                              &device->fs_fault_ns,       &device->minor_fault_ns,     &device->major_fault_ns,
+                              &device->heat.hot_after_ns, &device->scan_page_ns,       &device->tlb_miss_ns};
     rates_of(c, rates);
     for (uint32_t i = 0; rates[i] != NULL; i++)
         *rates[i] /= 2;
@@ -146,6 +148,8 @@ static void make_whole(struct random_case *c)
     struct flash_spec *flash = &c->spec.device.flash;
     flash->max_bps = flash->max_bps < flash->stream_bps ? flash->stream_bps : flash->max_bps;
     flash->hot_factor_ppm = rng_below(&rng, 2) == 0 ? 500000 : 250000;
+    c->spec.device.heat.factor_ppm = rng_below(&rng, 2) == 0 ? 500000 : 250000;
+    c->spec.device.heat.cool_ppm = (uint32_t)(rng_below(&rng, 4) * 1000000);
     if (c->spec.loader.overlap == OVERLAP_BLOCKS)
         c->spec.loader.overlap = OVERLAP_PREFETCH; /* shares of a step's compute are rounded */
 }
@@ -233,13 +237,13 @@ static uint64_t roundings(const struct random_case *c, const struct run_result *
 }
 
 /* Without prefetches what a run does depends on the trace alone, however long it takes; with them, an event that comes
- * a nanosecond sooner may come before another. A device that gets hot does so between two commands, or the next two. */
+ * a nanosecond sooner may come before another. */
 static bool is_smooth(const struct random_case *c)
 {
     const struct loader *loader = &c->spec.loader;
     bool rest = loader->first_chunk != FIRST_ALL || loader->preload != PRELOAD_NONE;
     bool prefetches = loader->overlap != OVERLAP_NONE && (c->spec.prefetch.policy || rest);
-    return !prefetches && loader->preload == PRELOAD_NONE && c->spec.device.flash.hot_after_ns == 0;
+    return !prefetches && loader->preload == PRELOAD_NONE;
 }
 
 static void any_time_doubles_within_its_roundings(void **state)
@@ -253,6 +257,7 @@ static void any_time_doubles_within_its_roundings(void **state)
         struct run_result fast, slow;
         uint64_t *rates[RATES];
         random_case_make(&c, seed);
+        c.spec.device.heat.mode = HEAT_OFF; /* a device that gets hot does so before one step, or the next */
         rates_of(&c, rates);
         for (uint32_t i = 0; rates[i] != NULL; i++)
             *rates[i] = (*rates[i] + 1) / 2 * 2;
