@@ -75,7 +75,7 @@ static void bring(struct run_state *run, block_id b)
 {
     struct host *host = &run->host;
     run->numbers.misses++;
-    if (!host->evict || run->loads[b].waits) {
+    if (run->has_rest && (!host->evict || run->loads[b].waits)) {
         bring_for_good(run, b);
         return;
     }
@@ -267,7 +267,7 @@ static void chunked_token(struct run_state *run, const struct segment *segment, 
 {
     const struct trace *trace = run->trace;
     const struct evict_ops *evict = run->host.evict;
-    bool quiet = run->host.prefetch == NULL && (!evict || !evict->release) && !launch_streams(run);
+    bool quiet = run->host.prefetch == NULL && (!evict || !evict->release) && !run->streams;
     bool repeats = repeat + 1 < segment->repeat;
     for (uint32_t i = 0; i < segment->step_count; i++) {
         uint32_t step = segment->first_step + i;

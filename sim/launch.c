@@ -177,6 +177,7 @@ static void begin_rest(struct run_state *run)
 {
     struct launch *launch = run->launch;
     launch->next = launch->first_count;
+    run->has_rest = launch->next < launch->count;
     for (uint32_t i = launch->next; i < launch->count && run_goes_on(run); i++) {
         const struct launch_block *entry = &launch->set[i];
         if (!entry->for_good || !run->host.evict)
@@ -186,14 +187,14 @@ static void begin_rest(struct run_state *run)
     }
     if (!placing_pay(run))
         return;
-    launch->streams = launch->next < launch->count && run->spec->loader.overlap != OVERLAP_NONE;
-    if (launch->streams)
+    run->streams = launch->next < launch->count && run->spec->loader.overlap != OVERLAP_NONE;
+    if (run->streams)
         loads_dispatch(run);
 }
 
 void launch(struct run_state *run)
 {
-    run->launch->streams = false;
+    run->streams = false;
     if (run->mapped) {
         warm_pages(run);
         run_loaded(run, run->loaded_bytes);
@@ -227,7 +228,7 @@ static bool reserve_for_good(struct run_state *run, block_id b)
 bool launch_next(struct run_state *run)
 {
     struct launch *launch = run->launch;
-    while (launch->streams && launch->next < launch->count && run_goes_on(run)) {
+    while (launch->next < launch->count && run_goes_on(run)) {
         const struct launch_block *entry = &launch->set[launch->next++];
         const block_id b = entry->block;
         if (!(entry->for_good ? reserve_for_good(run, b) : reserve_evictable(run, b, true)))

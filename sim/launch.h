@@ -16,7 +16,6 @@ struct launch {
     struct launch_block *set; /* what has to be there first, then the rest */
     uint32_t count, first_count;
     uint32_t next; /* of the rest: the first that is not yet begun */
-    bool streams;  /* the rest comes as prefetches */
 };
 
 /* Lays the set out, after the host. */
@@ -29,13 +28,7 @@ bool launch_init(struct run_state *run, struct arena *arena);
  * commands are in flight and no prefetch is planned. What has been in memory before stays counted as loaded. */
 void launch(struct run_state *run);
 
-/* Begins the next block of the rest as a prefetch; false when there is none that may come. */
+/* Where run->streams: begins the next block of the rest as a prefetch; false when there is none that may come. */
 bool launch_next(struct run_state *run);
-
-/* Blocks may come as prefetches although no prefetcher asks for them. */
-static inline bool launch_streams(const struct run_state *run)
-{
-    return run->launch->streams;
-}
 
 #endif

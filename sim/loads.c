@@ -91,7 +91,7 @@ static void load_begin(struct run_state *run, block_id b)
 }
 
 /* Takes the next read off the load; *last when no read is left after it. */
-static struct read_part next_read(struct run_state *run, block_id b, bool *last)
+static inline struct read_part next_read(struct run_state *run, block_id b, bool *last)
 {
     struct load *load = &run->loads[b];
     uint64_t bytes = warm_cut(run, load->position, load->end - load->position);
@@ -141,12 +141,17 @@ static struct read_part take_suspended(struct run_state *run, bool demanded)
     return read;
 }
 
-void load_prefetch(struct run_state *run, block_id b)
+static inline void begin_prefetch(struct run_state *run, block_id b)
 {
     load_begin(run, b);
     must(run->begun_count < run->begun_max);
     run->begun[run->begun_count++] = b;
     run->active = b;
+}
+
+void load_prefetch(struct run_state *run, block_id b)
+{
+    begin_prefetch(run, b);
 }
 
 /* Reserves the next block of the plan that wants a load. */
@@ -166,7 +171,7 @@ static bool begin_planned(struct run_state *run)
         if (!run_goes_on(run))
             return false;
         host->evict->on_insert(host->evict_self, &host->view, b);
-        load_prefetch(run, b);
+        begin_prefetch(run, b);
         room_release(run);
         return run_goes_on(run);
     }
@@ -182,7 +187,7 @@ static bool dispatch_prefetch(struct run_state *run)
         issue(run, read);
         return true;
     }
-    if (run->active == BLOCK_NONE && !begin_planned(run) && !launch_next(run))
+    if (run->active == BLOCK_NONE && !begin_planned(run) && !(run->streams && launch_next(run)))
         return false;
     bool last;
     struct read_part read = next_read(run, run->active, &last);
@@ -223,12 +228,17 @@ void loads_dispatch(struct run_state *run)
     }
 }
 
-void load_queue(struct run_state *run, block_id b)
+static inline void queue(struct run_state *run, block_id b)
 {
     uint32_t n = run->model->block_count;
     uint32_t tail = run->demand_head + run->demand_count;
     run->demand[tail < n ? tail : tail - n] = b;
     run->demand_count++;
+}
+
+void load_queue(struct run_state *run, block_id b)
+{
+    queue(run, b);
 }
 
 void load_reserve(struct run_state *run, block_id b, unsigned state)
@@ -251,7 +261,7 @@ void load_demand(struct run_state *run, block_id b, unsigned role)
     if (stages_by_turns(run))
         stages_add_turn(run, b, true);
     else
-        load_queue(run, b);
+        queue(run, b);
 }
 
 void load_forget_begun(struct run_state *run, block_id b)
@@ -281,13 +291,13 @@ void load_promote(struct run_state *run, block_id b)
     }
     if (run->active == b) {
         run->active = BLOCK_NONE;
-        load_queue(run, b);
+        queue(run, b);
     }
     if (run->stages)
         stages_promoted(run, b);
 }
 
-void load_arrive(struct run_state *run, block_id b)
+static inline void arrive(struct run_state *run, block_id b)
 {
     struct host *host = &run->host;
     if (!run->seen[b]) {
@@ -315,6 +325,11 @@ void load_arrive(struct run_state *run, block_id b)
         plan_ask(run);
 }
 
+void load_arrive(struct run_state *run, block_id b)
+{
+    arrive(run, b);
+}
+
 static void command_done(struct run_state *run, struct read_part read, uint64_t bytes)
 {
     run->rests_due -= read.rest_due;
@@ -331,7 +346,7 @@ static void command_done(struct run_state *run, struct read_part read, uint64_t 
     if (run->stages)
         stages_arrived(run, read.block);
     else
-        load_arrive(run, read.block);
+        arrive(run, read.block);
 }
 
 static void finish_command(struct run_state *run, uint16_t slot)

@@ -119,16 +119,11 @@ struct run_state {
     /* Loads. */
     struct load *loads;
     uint8_t *role;
-    bool *seen;                      /* it has been in memory */
-    uint64_t header_bytes_read;      /* of bytes_read */
-    uint64_t loaded_bytes;           /* of the weights, what has */
-    uint64_t load_marks[LOAD_MARKS]; /* 10, 50, 90 and 100 % of them */
-    uint32_t marks_reached;
-    uint32_t layer_use; /* the first use of the first step that names a layer's block; none, or past: UINT32_MAX */
-    bool layer_due;     /* that step waits for its blocks */
-    struct warm_part warm;
     struct stages *stages; /* NULL: a block is there when its reads are */
     struct launch *launch;
+    bool has_rest; /* blocks that never leave may be missing: of a file that is read whole, or pinned ones */
+    bool streams; /* what is left of the start-up set comes as prefetches, also where no prefetcher asks for them */
+    struct warm_part warm;
     bool *computed;         /* overlap = blocks: by position in the step */
     uint64_t *bytes_before; /* overlap = blocks: sizes of the step's blocks before that position */
     uint64_t *load_bytes;   /* what one load of a block reads, alignment included */
@@ -160,6 +155,15 @@ struct run_state {
     uint32_t *ahead_end;
     uint32_t reach;
     uint32_t at_segment, at_repeat, at_step; /* the running step, for what lies ahead */
+
+    /* From file to first token. */
+    bool *seen;                      /* it has been in memory */
+    uint64_t header_bytes_read;      /* of bytes_read */
+    uint64_t loaded_bytes;           /* of the weights, what has */
+    uint64_t load_marks[LOAD_MARKS]; /* 10, 50, 90 and 100 % of them */
+    uint32_t marks_reached;
+    uint32_t layer_use; /* the first use of the first step that names a layer's block; none, or past: UINT32_MAX */
+    bool layer_due;     /* that step waits for its blocks */
 };
 
 /* True while the run goes on. */
