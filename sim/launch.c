@@ -162,17 +162,16 @@ static void begin(struct run_state *run, const struct launch_block *entry)
 static void load_first(struct run_state *run)
 {
     const struct launch *launch = run->launch;
-    uint32_t next = 0;
-    while (run_goes_on(run) && (next < launch->first_count || run->outstanding > 0)) {
-        bool lane_free = run->demand_count == 0 && run->free_slot_count > 0;
-        if (next < launch->first_count && lane_free)
+    for (uint32_t next = 0; next < launch->first_count && run_goes_on(run);) {
+        if (run->demand_count == 0 && run->free_slot_count > 0)
             begin(run, &launch->set[next++]);
         else
             loads_next_event(run);
     }
 }
 
-/* The first step may begin. The rooms of pinned blocks are theirs from now on. */
+/* All of the first chunk has begun: lanes that it leaves are the rest's. The rooms of pinned blocks are theirs from now
+ * on. */
 static void begin_rest(struct run_state *run)
 {
     struct launch *launch = run->launch;
@@ -211,6 +210,10 @@ void launch(struct run_state *run)
         load_first(run);
     if (run_goes_on(run))
         begin_rest(run);
+    while (run->outstanding > 0 && run_goes_on(run))
+        loads_next_event(run);
+    if (run_goes_on(run))
+        loads_advance(run, run->now_ns); /* what is due at this moment too */
 }
 
 /* Holds a block that never leaves; false: it is there, on its way, or has no hole. */

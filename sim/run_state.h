@@ -122,7 +122,7 @@ struct run_state {
     struct stages *stages; /* NULL: a block is there when its reads are */
     struct launch *launch;
     bool has_rest; /* blocks that never leave may be missing: of a file that is read whole, or pinned ones */
-    bool streams; /* what is left of the start-up set comes as prefetches, also where no prefetcher asks for them */
+    bool streams;  /* what is left of the start-up set comes as prefetches, also where no prefetcher asks for them */
     struct warm_part warm;
     bool *computed;         /* overlap = blocks: by position in the step */
     uint64_t *bytes_before; /* overlap = blocks: sizes of the step's blocks before that position */

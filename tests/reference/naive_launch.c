@@ -91,12 +91,34 @@ static bool let_in(struct naive_twin *twin, block_id b)
     return !twin->over;
 }
 
-static void load_first(struct naive_twin *twin, const block_id *first, uint32_t count)
+/* All of the first chunk has begun. */
+static void start_rest(struct naive_twin *twin, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && !twin->over; i++)
+        if (twin->blocks[twin->rest[i]].pinned) {
+            naive_reserve(twin, twin->rest[i]);
+            twin->blocks[twin->rest[i]].waits = true;
+        }
+    twin->rest_count = count;
+    twin->rest_comes = twin->spec->loader.overlap != OVERLAP_NONE;
+    if (!twin->over)
+        naive_issue(twin);
+}
+
+static bool awaits(const struct naive_twin *twin, const block_id *first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (twin->blocks[first[i]].where == NAIVE_LOADING)
+            return true;
+    return false;
+}
+
+static void load_first(struct naive_twin *twin, const block_id *first, uint32_t count, uint32_t rest_count)
 {
     const uint32_t depth = twin->spec->device.flash.queue_depth, lanes = twin->spec->loader.lanes;
-    for (uint32_t next = 0; !twin->over;) {
+    for (uint32_t next = 0; !twin->over && next < count;) {
         naive_issue(twin);
-        if (next < count && twin->command_count < (lanes < depth ? lanes : depth)) {
+        if (twin->command_count < (lanes < depth ? lanes : depth)) {
             block_id b = first[next++];
             bool comes = stays(twin, b);
             if (comes)
@@ -110,12 +132,18 @@ static void load_first(struct naive_twin *twin, const block_id *first, uint32_t 
                 naive_release(twin);
             if (naive_by_turns(twin))
                 naive_take_turns(twin, SPEND_LOAD);
-        } else if (naive_first_command(twin) != UINT32_MAX || naive_first_job(twin) != UINT32_MAX) {
-            naive_next_event(twin);
         } else {
-            break;
+            naive_next_event(twin);
         }
     }
+    if (!twin->over)
+        naive_issue(twin);
+    if (!twin->over)
+        start_rest(twin, rest_count);
+    while (!twin->over && awaits(twin, first, count))
+        naive_next_event(twin);
+    while (naive_event_due(twin, twin->now_ns))
+        naive_next_event(twin);
 }
 
 void naive_load(struct naive_twin *twin)
@@ -134,16 +162,7 @@ void naive_load(struct naive_twin *twin)
     }
     twin->spending = SPEND_LOAD;
     naive_header(twin);
-    load_first(twin, first, first_count);
-    for (uint32_t i = 0; i < rest_count && !twin->over; i++)
-        if (twin->blocks[twin->rest[i]].pinned) {
-            naive_reserve(twin, twin->rest[i]);
-            twin->blocks[twin->rest[i]].waits = true;
-        }
-    twin->rest_count = rest_count;
-    twin->rest_comes = twin->spec->loader.overlap != OVERLAP_NONE;
-    if (!twin->over)
-        naive_issue(twin);
+    load_first(twin, first, first_count, rest_count);
     free(set);
     free(first);
 }
