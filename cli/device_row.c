@@ -63,6 +63,14 @@ const struct device_field device_fields[] = {
     ROW("major_fault", "major_fault_ns", COLUMN_INTEGER, major_fault_ns, "a fault that reads, without the reading"),
     ROW("scan_page", "scan_page_ns", COLUMN_INTEGER, scan_page_ns, "reclaim looks at a page"),
     ROW("tlb_miss", "tlb_miss_ns", COLUMN_INTEGER, tlb_miss_ns, "first use of a page by a step"),
+    ROW("fs", "file_system", COLUMN_TEXT, file_system, "where the model's file lies"),
+    ROW("fs_read", "fs_read_ns", COLUMN_INTEGER, fs_read_ns, "what the file system adds to a read"),
+    ROW("fs_fault", "fs_fault_ns", COLUMN_INTEGER, fs_fault_ns, "and to a fault that reads"),
+    ROW("alloc_rate", "alloc_bytes_per_s", COLUMN_INTEGER, alloc_bps, "fresh memory faulted in by one thread"),
+    ROW("parse_rate", "parse_bytes_per_s", COLUMN_INTEGER, parse_bps, "a file's header parsed by one thread"),
+    ROW("checksum_rate", "checksum_bytes_per_s", COLUMN_INTEGER, checksum_bps, "weights checked by one thread"),
+    ROW("copy_rate", "copy_bytes_per_s", COLUMN_INTEGER, copy_bps, "weights copied by one thread"),
+    ROW("repack_rate", "repack_bytes_per_s", COLUMN_INTEGER, repack_bps, "weights repacked by one thread"),
     MAYBE("memlock", "memlock_bytes", COLUMN_INTEGER, memlock_bytes, "the most that mlock pins; none: no limit"),
     MAYBE("address_space", "address_space_bytes", COLUMN_INTEGER, address_space_bytes,
           "the most that is mapped; none: no limit"),
@@ -126,6 +134,19 @@ static void fill_pages(const struct device *device, struct device_row *row)
     row->address_space_bytes = (int64_t)device->address_space_bytes;
 }
 
+static void fill_loading(const struct device *device, struct device_row *row)
+{
+    static const char *const names[] = {"none", "ext4", "f2fs", "fuse"};
+    row->file_system = names[device->fs];
+    row->fs_read_ns = device->fs_read_ns;
+    row->fs_fault_ns = device->fs_fault_ns;
+    row->alloc_bps = device->alloc_bps;
+    row->parse_bps = device->parse_bps;
+    row->checksum_bps = device->checksum_bps;
+    row->copy_bps = device->copy_bps;
+    row->repack_bps = device->repack_bps;
+}
+
 void device_row_fill(const struct device *device, struct device_row *row)
 {
     const uint64_t entitled = device->pressure.rule == KILL_JETSAM ? device->jetsam_entitled_bytes : 0;
@@ -150,6 +171,7 @@ void device_row_fill(const struct device *device, struct device_row *row)
     };
     fill_pressure(&device->pressure, row);
     fill_pages(device, row);
+    fill_loading(device, row);
     memcpy(row->flops, device->flops_rate, sizeof row->flops);
     memcpy(row->memory, device->memory_rate, sizeof row->memory);
 }

@@ -27,6 +27,9 @@ struct device_row {
     uint64_t page_bytes, readahead_bytes, fault_around_bytes, willneed_max_bytes;
     const char *prefault;
     int64_t minor_fault_ns, major_fault_ns, scan_page_ns, tlb_miss_ns;
+    const char *file_system;
+    int64_t fs_read_ns, fs_fault_ns;
+    uint64_t alloc_bps, parse_bps, checksum_bps, copy_bps, repack_bps;
     int64_t memlock_bytes, address_space_bytes;                 /* -1: no limit */
     uint64_t flops[TENSOR_TYPES_MAX], memory[TENSOR_TYPES_MAX]; /* memory 0: the common rate */
     const char *limit_key;                                      /* which key kill_threshold_bytes is */
