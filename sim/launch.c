@@ -194,7 +194,7 @@ static void begin_rest(struct run_state *run)
 void launch(struct run_state *run)
 {
     run->streams = false;
-    if (run->mapped) {
+    if (run->mapped && run->numbers.restarts == 0) {
         warm_pages(run);
         run_loaded(run, run->loaded_bytes);
     }

@@ -349,20 +349,6 @@ static void command_done(struct run_state *run, struct read_part read, uint64_t 
         arrive(run, read.block);
 }
 
-static void finish_command(struct run_state *run, uint16_t slot)
-{
-    struct command command = run->commands[slot];
-    run->commands[slot].bytes = 0;
-    run->free_slots[run->free_slot_count++] = slot;
-    if (!command.read.warm)
-        flash_finish(&run->flash, run->now_ns, command.bytes);
-    run->prefetch_commands -= command.read.prefetch;
-    if (command.drop == DROP_NONE)
-        command_done(run, command.read, command.bytes);
-    else
-        room_command_done(run, command.drop);
-}
-
 void loads_restart(struct run_state *run)
 {
     for (uint32_t i = 0; i < run->command_limit; i++) {
@@ -380,8 +366,27 @@ void loads_restart(struct run_state *run)
     run->plan_due = false;
     run->active = BLOCK_NONE;
     run->dropping_bytes = run->in_flight_bytes = 0;
-    for (block_id b = 0; b < run->model->block_count; b++)
+    run->has_rest = run->streams = false;
+    for (block_id b = 0; b < run->model->block_count; b++) {
         run->role[b] = 0;
+        run->loads[b].waits = false;
+    }
+    if (run->stages)
+        stages_restart(run);
+}
+
+static void finish_command(struct run_state *run, uint16_t slot)
+{
+    struct command command = run->commands[slot];
+    run->commands[slot].bytes = 0;
+    run->free_slots[run->free_slot_count++] = slot;
+    if (!command.read.warm)
+        flash_finish(&run->flash, run->now_ns, command.bytes);
+    run->prefetch_commands -= command.read.prefetch;
+    if (command.drop == DROP_NONE)
+        command_done(run, command.read, command.bytes);
+    else
+        room_command_done(run, command.drop);
 }
 
 void loads_next_event(struct run_state *run)

@@ -107,9 +107,7 @@ struct run_state {
     struct turn_start {
         int64_t time_ns, idle_ns, stall_ns;
         uint64_t tokens, bytes_read, bytes_reclaimed, restarts;
-    } turn_start;          /* what the run's sums were when it began, with the pause before it */
-    const block_id *first; /* what the load phase brings, in its order; of a mapped file: what it locks */
-    uint32_t first_count;
+    } turn_start; /* what the run's sums were when it began, with the pause before it */
     int64_t now_ns;
     struct error *err;
     bool failed, killed;

@@ -99,6 +99,11 @@ void stages_parse_header(struct run_state *run)
     const struct model *model = run->model;
     if (!(loader->stages & STAGE_PARSE) || model->file_bytes <= model->weights_bytes)
         return;
+    /* What an app that was ended has under way goes first. */
+    while (run->events.count > 0 && run_goes_on(run))
+        loads_next_event(run);
+    if (!run_goes_on(run))
+        return;
     must(run->free_slot_count == run->command_limit);
     const int64_t start_ns = run->now_ns;
     const uint64_t header_bytes = model->file_bytes - model->weights_bytes, align = loader->align_bytes;
@@ -214,6 +219,15 @@ void stages_forget(struct run_state *run, block_id b)
     stages->arrived_count--;
     for (; i < stages->arrived_count; i++)
         stages->arrived[i] = stages->arrived[i + 1];
+}
+
+void stages_restart(struct run_state *run)
+{
+    struct stages *stages = run->stages;
+    for (uint32_t i = 0; i < stages->threads; i++)
+        stages->jobs[i].drop = stages->jobs[i].block != BLOCK_NONE ? DROP_DEAD : DROP_NONE;
+    stages->arrived_count = stages->arrived_demanded = 0;
+    stages->turn_count = stages->missed_count = 0;
 }
 
 /* ---- Turns of the compute thread ---- */

@@ -55,6 +55,9 @@ void stages_promoted(struct run_state *run, block_id b);
 /* A block in flight is dropped. */
 void stages_forget(struct run_state *run, block_id b);
 
+/* The app was ended: what had arrived is gone, and what is on a thread ends there, for nobody. */
+void stages_restart(struct run_state *run);
+
 /* The compute thread initialises blocks itself. */
 static inline bool stages_by_turns(const struct run_state *run)
 {

@@ -142,8 +142,8 @@ static void lose_blocks(struct naive_twin *twin)
         if (block->unused)
             numbers->bytes_prefetch_wasted += block->read_of_load;
         for (uint32_t r = 0; r < block->read_count; r++)
-            block->reads[r] = (struct naive_read){.bytes = block->reads[r].bytes};
-        *block = (struct naive_block){.reads = block->reads, .read_count = block->read_count};
+            block->reads[r] = (struct naive_read){.bytes = block->reads[r].bytes, .warm = block->reads[r].warm};
+        *block = (struct naive_block){.reads = block->reads, .read_count = block->read_count, .seen = block->seen};
     }
     /* Commands in flight keep their lanes; like those of dropped blocks, but no room waits for them. */
     twin->drops++;
@@ -152,9 +152,15 @@ static void lose_blocks(struct naive_twin *twin)
         command->drop = twin->drops;
         command->drop_room = 0;
         command->prefetch = command->rest_due = false;
+        command->orphan = true;
     }
-    twin->demand_count = twin->plan_count = 0;
-    twin->drop_room = twin->held = twin->in_flight_bytes = 0;
+    for (uint32_t i = 0; i < twin->job_count; i++) {
+        twin->jobs[i].drop = twin->drops;
+        twin->jobs[i].drop_room = 0;
+    }
+    twin->demand_count = twin->plan_count = twin->rest_count = twin->bring_count = 0;
+    twin->rest_comes = false;
+    twin->drop_room = twin->held = twin->pinned = twin->in_flight_bytes = 0;
     twin->order.count = 0;
     /* The load phase that follows is no step. */
     *twin->shadow = (struct naive_shadow){.follows = false, .lone = BLOCK_NONE};
@@ -172,7 +178,7 @@ static void start_anew(struct naive_twin *twin)
     twin->phase = PHASE_LOAD;
     naive_memory(twin, MEMORY_RUNTIME, twin->spec->device.runtime_bytes);
     if (!twin->over)
-        naive_load(twin);
+        naive_launch(twin);
     twin->read_before = twin->result->numbers.bytes_read;
 }
 

@@ -27,13 +27,22 @@ static void compare(struct naive_twin *twin, int64_t done_ns, int64_t shadow_ns)
     }
 }
 
+/* Reads of an app that was ended are in flight: they are no prefetches. */
+static bool has_orphans(const struct naive_twin *twin)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < twin->command_count; i++)
+        any |= twin->commands[i].orphan;
+    return any;
+}
+
 void naive_delay_step(struct naive_twin *twin)
 {
     const struct flash_spec *flash = &twin->spec->device.flash;
     struct naive_shadow *shadow = twin->shadow;
     uint32_t lanes = twin->spec->loader.lanes;
     *shadow = (struct naive_shadow){.follows = flash->hot_after_ns == 0 && twin->spec->loader.warm_ppm == 0 &&
-                                               !naive_by_turns(twin),
+                                               !naive_by_turns(twin) && !has_orphans(twin),
                                     .start_ns = twin->now_ns,
                                     .lone = BLOCK_NONE};
     shadow->lane_count = lanes < flash->queue_depth ? lanes : flash->queue_depth;

@@ -380,9 +380,9 @@ static void begin(struct naive_twin *twin)
     twin->demands = calloc(2 * (size_t)n, sizeof *twin->demands);
     twin->plan = calloc(n, sizeof *twin->plan);
     twin->step_blocks = calloc(n, sizeof *twin->step_blocks);
-    twin->errands = calloc(n, sizeof *twin->errands);
+    twin->brings = calloc(n, sizeof *twin->brings);
     twin->rest = calloc(n, sizeof *twin->rest);
-    must(twin->blocks && twin->commands && twin->demands && twin->plan && twin->step_blocks && twin->errands &&
+    must(twin->blocks && twin->commands && twin->demands && twin->plan && twin->step_blocks && twin->brings &&
          twin->rest);
     naive_order_start(&twin->order, twin->choice, model, trace);
     struct flash_spec flash = twin->spec->device.flash;
@@ -441,7 +441,7 @@ static void end(struct naive_twin *twin)
     free(twin->demands);
     free(twin->plan);
     free(twin->step_blocks);
-    free(twin->errands);
+    free(twin->brings);
     free(twin->rest);
     free(twin->flat);
     free(twin->history);
@@ -471,7 +471,7 @@ void naive_run(const struct run_spec *spec, const struct naive_choice *choice, s
         result->numbers.outcome = OUTCOME_REJECTED;
         result->numbers.killed_phase = "";
     } else {
-        naive_load(&twin);
+        naive_launch(&twin);
     }
     twin.read_before = result->numbers.bytes_read;
     for (uint32_t s = 0; s < spec->trace->segment_count && !twin.over; s++) {

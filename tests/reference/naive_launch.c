@@ -146,7 +146,7 @@ static void load_first(struct naive_twin *twin, const block_id *first, uint32_t 
         naive_next_event(twin);
 }
 
-void naive_load(struct naive_twin *twin)
+void naive_launch(struct naive_twin *twin)
 {
     const struct model *model = twin->spec->model;
     block_id *set = calloc(model->block_count, sizeof *set), *first = calloc(model->block_count, sizeof *first);

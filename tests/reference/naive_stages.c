@@ -140,13 +140,13 @@ void naive_job_done(struct naive_twin *twin, uint32_t job)
 
 void naive_add_turn(struct naive_twin *twin, block_id b, bool missed)
 {
-    twin->errands[twin->errand_count++] = (struct naive_turn){.block = b, .missed = missed};
+    twin->brings[twin->bring_count++] = (struct naive_bring){.block = b, .missed = missed};
 }
 
 bool naive_turns_hold(const struct naive_twin *twin)
 {
-    for (uint32_t i = 0; i < twin->errand_count; i++)
-        if (twin->errands[i].missed && !twin->errands[i].begun)
+    for (uint32_t i = 0; i < twin->bring_count; i++)
+        if (twin->brings[i].missed && !twin->brings[i].begun)
             return true;
     return false;
 }
@@ -159,7 +159,7 @@ static bool all_moved(const struct naive_block *block)
     return moved;
 }
 
-static void take_turn(struct naive_twin *twin, struct naive_turn *turn, enum naive_spending on)
+static void take_turn(struct naive_twin *twin, struct naive_bring *turn, enum naive_spending on)
 {
     block_id b = turn->block;
     int64_t rest_ns = alloc_ns(twin, b) + init_ns(twin, b);
@@ -186,9 +186,9 @@ static void take_turn(struct naive_twin *twin, struct naive_turn *turn, enum nai
 void naive_take_turns(struct naive_twin *twin, enum naive_spending on)
 {
     naive_issue(twin);
-    for (uint32_t i = 0; i < twin->errand_count && !twin->over; i++)
-        take_turn(twin, &twin->errands[i], on);
-    twin->errand_count = 0;
+    for (uint32_t i = 0; i < twin->bring_count && !twin->over; i++)
+        take_turn(twin, &twin->brings[i], on);
+    twin->bring_count = 0;
 }
 
 /* ---- The header, and copies ---- */
@@ -220,6 +220,10 @@ void naive_header(struct naive_twin *twin)
         return;
     uint64_t header = model->file_bytes - model->weights_bytes, warm = naive_warm_from(twin);
     uint64_t end = (header + loader->align_bytes - 1) / loader->align_bytes * loader->align_bytes;
+    while (!twin->over && (twin->command_count > 0 || twin->job_count > 0))
+        naive_next_event(twin); /* of the app that was ended */
+    if (twin->over)
+        return;
     int64_t start = twin->now_ns;
     for (uint64_t at = 0, bytes; at < end; at += bytes) {
         bytes = end - at;

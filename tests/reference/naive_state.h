@@ -1,7 +1,7 @@
 /* What the naive engine knows at a moment, shared by its parts: naive_engine.c (time, steps, tokens), naive_loading.c
  * (reads, lanes), naive_stages.c (what is done to bytes beside reading them), naive_launch.c (the load phase),
- * naive_room.c (room in memory), naive_metrics.c (memory, samples, times of tokens), naive_away.c (turns, the app in the
- * background) and naive_delay.c (what prefetches cost demands). Section numbers are those of docs/models.md. */
+ * naive_room.c (room in memory), naive_metrics.c (memory, samples, times of tokens), naive_away.c (turns, the app in
+ * the background) and naive_delay.c (what prefetches cost demands). Section numbers are those of docs/models.md. */
 #ifndef POCKETLOAD_TESTS_NAIVE_STATE_H
 #define POCKETLOAD_TESTS_NAIVE_STATE_H
 
@@ -44,6 +44,7 @@ struct naive_command {
     bool rest_due;      /* a step has demanded the block since, and the read has bytes left after this command */
     uint64_t drop;      /* the number of the drop that took the block from it; 0: none */
     uint64_t drop_room; /* what that drop frees when its last command is done */
+    bool orphan;        /* of an app that was ended */
 };
 
 /* A block with a loader thread. */
@@ -55,7 +56,7 @@ struct naive_job {
 };
 
 /* A block that the compute thread brings for a step. */
-struct naive_turn {
+struct naive_bring {
     block_id block;
     bool missed; /* its reads begin with its turn */
     bool begun;
@@ -112,8 +113,8 @@ struct naive_twin {
     /* Loading beside reading. */
     struct naive_job jobs[LOADER_THREADS_MAX];
     uint32_t job_count;
-    struct naive_turn *errands;
-    uint32_t errand_count;
+    struct naive_bring *brings;
+    uint32_t bring_count;
     int64_t copy_free_ns;
     block_id *rest; /* of the start-up set: what comes behind compute and is not begun yet, in order */
     uint32_t rest_count;
@@ -159,8 +160,6 @@ uint64_t naive_caches(const struct trace *trace, const struct segment *segment, 
 void naive_turn_times(struct naive_twin *twin);
 
 /* ---- naive_engine.c ---- */
-/* The load phase: from launch, or of an app that was started anew (section 6). */
-void naive_load(struct naive_twin *twin);
 /* Asks the prefetcher for its plan, when that is due: look-ups done, all blocks of the step there (section 5). */
 void naive_plan(struct naive_twin *twin);
 
@@ -196,6 +195,8 @@ int64_t naive_copy(struct naive_twin *twin, uint64_t before, uint64_t bytes);
 uint64_t naive_warm_from(const struct naive_twin *twin);
 
 /* ---- naive_launch.c ---- */
+/* The load phase: from launch, or of an app that was started anew (section 6). */
+void naive_launch(struct naive_twin *twin);
 /* Begins the next block of the rest of the start-up set as a prefetch; false when there is none. */
 bool naive_begin_rest(struct naive_twin *twin);
 

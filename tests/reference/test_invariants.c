@@ -94,8 +94,10 @@ static void bytes_add_up(const struct random_case *c, const struct run_result *r
     HOLDS(c, n->bytes_prefetched <= n->bytes_read);
     for (block_id b = 0; b < c->model.block_count; b++)
         blocks += result->blocks[b].bytes_read;
-    if (n->outcome != OUTCOME_REJECTED)
-        HOLDS(c, n->bytes_read == blocks + header_read(c));
+    /* Of an app that dies as it is started anew, the last header is not read. */
+    const uint64_t headers = header_read(c) * (1 + n->restarts);
+    HOLDS(c, n->bytes_read <= blocks + headers &&
+                 (n->outcome == OUTCOME_KILLED || n->outcome == OUTCOME_REJECTED || n->bytes_read == blocks + headers));
     HOLDS(c, n->bytes_warm == 0 || (c->spec.loader.warm_ppm > 0 && c->spec.loader.align_bytes == 1));
     if (n->outcome != OUTCOME_COMPLETED)
         return;
@@ -107,7 +109,7 @@ static void bytes_add_up(const struct random_case *c, const struct run_result *r
     }
     if (c->spec.loader.first_chunk != FIRST_ALL || c->spec.loader.preload != PRELOAD_NONE)
         return;
-    load = header_read(c);
+    load = headers;
     uint32_t count = naive_pins(&c->choice, &c->model, &c->trace, c->spec.loader.budget_bytes, pins);
     for (uint32_t i = 0; i < count; i++)
         if (held + c->model.blocks[pins[i]].bytes <= c->spec.loader.budget_bytes) {
@@ -165,7 +167,7 @@ static void progress_adds_up(const struct random_case *c, const struct run_resul
         HOLDS(c, marks[i] <= n->virtual_time_ns && (i == 0 || marks[i] < 0 || marks[i] >= marks[i - 1]));
     }
     HOLDS(c, n->first_layer_ns <= n->virtual_time_ns && n->parse_ns <= n->virtual_time_ns);
-    HOLDS(c, n->first_layer_ns < 0 || n->first_layer_ns >= n->load_ns);
+    HOLDS(c, n->first_layer_ns < 0 || n->restarts > 0 || n->first_layer_ns >= n->load_ns);
     if (c->spec.loader.loader_threads == 0 && n->outcome == OUTCOME_COMPLETED)
         HOLDS(c, n->stage_alloc_ns + n->stage_init_ns + n->parse_ns <= n->load_ns + n->stall_ns);
 }
@@ -280,14 +282,10 @@ static void all_built_ins_keep_the_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_time_adds_up),
-        cmocka_unit_test(all_accesses_add_up),
-        cmocka_unit_test(all_bytes_add_up),
-        cmocka_unit_test(all_turns_add_up),
-        cmocka_unit_test(all_budget_is_kept),
-        cmocka_unit_test(all_run_repeats_itself),
-        cmocka_unit_test(all_built_ins_keep_the_rules),
-        cmocka_unit_test(all_progress_adds_up),
+        cmocka_unit_test(all_time_adds_up),       cmocka_unit_test(all_accesses_add_up),
+        cmocka_unit_test(all_bytes_add_up),       cmocka_unit_test(all_turns_add_up),
+        cmocka_unit_test(all_progress_adds_up),   cmocka_unit_test(all_budget_is_kept),
+        cmocka_unit_test(all_run_repeats_itself), cmocka_unit_test(all_built_ins_keep_the_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
