@@ -21,6 +21,7 @@ struct architecture {
     enum experts experts;
     bool tied;          /* where tie_word_embeddings is missing */
     uint32_t head_size; /* where head_dim is missing; 0: hidden_size / num_attention_heads */
+    bool own_kv_heads;  /* num_key_value_heads has a default of its own, and is never left out of a file */
     bool bias;          /* of q, k and v */
     bool qk_norm, fused_qkv, post_norms, parallel, two_matrices, latent;
     uint32_t window_period; /* of so many layers all but the last are windowed; 0: windows are not used */
@@ -29,14 +30,15 @@ struct architecture {
 
 static const struct architecture architectures[] = {
     {.name = "LlamaForCausalLM"},
-    {.name = "MistralForCausalLM"},
-    {.name = "MixtralForCausalLM", .experts = EXPERTS_MIXTRAL},
-    {.name = "Qwen2ForCausalLM", .bias = true},
-    {.name = "Qwen2MoeForCausalLM", .experts = EXPERTS_QWEN2, .bias = true},
-    {.name = "Qwen3ForCausalLM", .qk_norm = true, .head_size = 128},
-    {.name = "Qwen3MoeForCausalLM", .experts = EXPERTS_QWEN3, .qk_norm = true},
+    {.name = "MistralForCausalLM", .own_kv_heads = true},
+    {.name = "MixtralForCausalLM", .own_kv_heads = true, .experts = EXPERTS_MIXTRAL},
+    {.name = "Qwen2ForCausalLM", .own_kv_heads = true, .bias = true},
+    {.name = "Qwen2MoeForCausalLM", .own_kv_heads = true, .experts = EXPERTS_QWEN2, .bias = true},
+    {.name = "Qwen3ForCausalLM", .own_kv_heads = true, .qk_norm = true, .head_size = 128},
+    {.name = "Qwen3MoeForCausalLM", .own_kv_heads = true, .experts = EXPERTS_QWEN3, .qk_norm = true},
     {.name = "OlmoeForCausalLM", .experts = EXPERTS_OLMOE, .qk_norm = true},
     {.name = "Gemma2ForCausalLM",
+     .own_kv_heads = true,
      .tied = true,
      .post_norms = true,
      .head_size = 256,
@@ -130,8 +132,10 @@ static bool read_attention(const struct config *config)
 {
     struct shape *shape = config->shape;
     const struct architecture *architecture = config->architecture;
+    const bool may_miss = !architecture->own_kv_heads || json_object_get(config->root, "num_key_value_heads") != NULL;
     if (!number(config, "num_attention_heads", 1, HEADS_MAX, &shape->heads) ||
-        !number_or(config, "num_key_value_heads", 1, HEADS_MAX, shape->heads, &shape->kv_heads) ||
+        !(may_miss ? number_or(config, "num_key_value_heads", 1, HEADS_MAX, shape->heads, &shape->kv_heads)
+                   : number(config, "num_key_value_heads", 1, HEADS_MAX, &shape->kv_heads)) ||
         !number_or(config, "head_dim", 1, HEAD_MAX, architecture->head_size, &shape->head_size) ||
         !must_be_false(config, "attention_bias") || !must_be_false(config, "qk_layernorm"))
         return false;
@@ -215,7 +219,7 @@ static bool read_experts(const struct config *config)
         return false;
     switch (kind) {
     case EXPERTS_QWEN2:
-        return number_or(config, "shared_expert_intermediate_size", 0, FFN_MAX, 0, &shape->shared_ffn) &&
+        return number(config, "shared_expert_intermediate_size", 0, FFN_MAX, &shape->shared_ffn) &&
                read_plain_layers(config);
     case EXPERTS_QWEN3:
         return read_plain_layers(config);

@@ -173,6 +173,32 @@ static bool read_shape(const char *path, const struct seen *seen, struct model *
     return ok;
 }
 
+/* Whether the blocks are those that the config counts: each of its layers, and all of its experts. */
+static bool check_blocks(const char *path, uint32_t experts, const struct model *model, struct error *err)
+{
+    const struct shape *shape = &model->shape;
+    int32_t last = -1;
+    uint64_t most = 0, count = 0, expected = (uint64_t)experts * (shape->layers - shape->dense_layers);
+    for (uint32_t b = 0; b < model->block_count; b++) {
+        const struct block *block = &model->blocks[b];
+        if (block->layer > last + 1)
+            return fail(err, STATUS_INPUT, "%s: no tensor of layer %" PRId32 ", of %" PRIu32 " in its config.json",
+                        path, last + 1, shape->layers);
+        last = block->layer > last ? block->layer : last;
+        count += block->expert >= 0;
+        if (block->expert >= 0 && (uint32_t)block->expert >= most)
+            most = (uint32_t)block->expert + 1;
+    }
+    if (most != experts)
+        return fail(err, STATUS_INPUT,
+                    "%s: its layers have %" PRIu64 " experts: expected %" PRIu32 ", as its config.json says", path,
+                    most, experts);
+    return count == expected ||
+           fail(err, STATUS_INPUT,
+                "%s: its layers together have %" PRIu64 " experts: expected %" PRIu64 ", as its config.json says", path,
+                count, expected);
+}
+
 static bool group(const char *path, const struct safetensors *file, struct model *model, struct error *err)
 {
     struct seen seen;
@@ -184,10 +210,11 @@ static bool group(const char *path, const struct safetensors *file, struct model
     look(file, members, &seen);
     snprintf(model->quant, sizeof model->quant, "%s", main_type(&seen));
     bool ok = read_shape(path, &seen, model, err);
+    const uint32_t experts = model->shape.experts; /* of the config */
     if (ok && !tensor_blocks_add(members, file->tensor_count, seen.embedding && !seen.output, model, err))
         ok = fail_in(err, "%s", path);
     free(members);
-    return ok;
+    return ok && (model->shape.layers == 0 || check_blocks(path, experts, model, err));
 }
 
 bool model_from_safetensors(const char *path, struct model *model, struct error *err)

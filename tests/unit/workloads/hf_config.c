@@ -250,7 +250,8 @@ static void test_model(void **state)
     "\"hidden_size\": 64, \"intermediate_size\": 128, \"num_attention_heads\": 4, \"num_hidden_layers\": 2, "          \
     "\"vocab_size\": 100"
 #define OF(name) "{\"architectures\": [\"" name "\"], " NUMBERS ", "
-#define SPARSE "\"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, "
+#define KV_HEADS "\"num_key_value_heads\": 2, "
+#define SPARSE KV_HEADS "\"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, "
 
 static void test_refused(void **state)
 {
@@ -283,8 +284,11 @@ static void test_refused(void **state)
          "\"num_hidden_layers\": 2, \"vocab_size\": 100}",
          "hidden_size = 63: expected a multiple of num_attention_heads"},
         {OF("PhiForCausalLM") "\"qk_layernorm\": true}", "qk_layernorm of a PhiForCausalLM is not modelled"},
-        {OF("MixtralForCausalLM") "\"num_local_experts\": 8, \"num_experts_per_tok\": 9}",
+        {OF("MixtralForCausalLM") KV_HEADS "\"num_local_experts\": 8, \"num_experts_per_tok\": 9}",
          "num_experts_per_tok = 9: expected 1 to 8"},
+        {OF("MixtralForCausalLM") "\"num_local_experts\": 8, \"num_experts_per_tok\": 2}",
+         "num_key_value_heads is missing: expected a whole number from 1 to 4096"},
+        {OF("Qwen2MoeForCausalLM") SPARSE "\"decoder_sparse_step\": 1}", "shared_expert_intermediate_size is missing"},
         {OF("Qwen3MoeForCausalLM") SPARSE "\"decoder_sparse_step\": 2}",
          "decoder_sparse_step of a Qwen3MoeForCausalLM"},
         {OF("Qwen3MoeForCausalLM") SPARSE "\"mlp_only_layers\": [1]}",
@@ -320,6 +324,9 @@ static void test_plain_layers(void **state)
     assert_int_equal(shape.dense_layers, 2);
     assert_int_equal(shape.ffn, 128);
     assert_int_equal(shape.head_size, 16);
+    put_text("config.json", OF("MistralForCausalLM") "\"num_key_value_heads\": null}");
+    assert_true(hf_config_read(in_folder("config.json", path), &shape, &err));
+    assert_int_equal(shape.kv_heads, 4);
     assert_false(hf_config_read(in_folder("nowhere.json", path), &shape, &err));
     assert_int_equal(err.code, STATUS_IO);
 }

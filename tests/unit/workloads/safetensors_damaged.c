@@ -200,6 +200,52 @@ static void test_config_beside(void **state)
     check_refused("x.safetensors", "\"FalconForCausalLM\" is not modelled");
 }
 
+/* A config.json beside that counts other layers or experts. */
+static void test_experts_beside(void **state)
+{
+    (void)state;
+    static const struct {
+        int experts, layers[3]; /* of each layer how many experts it has; -1: no such layer */
+        const char *message;
+    } cases[] = {
+        {2, {2, 2, 2}, NULL},
+        {4, {2, 2, 2}, "its layers have 2 experts: expected 4, as its config.json says"},
+        {1, {2, 2, 2}, "its layers have 2 experts: expected 1,"},
+        {2, {0, 0, 0}, "its layers have 0 experts: expected 2,"},
+        {2, {2, 1, 2}, "its layers together have 5 experts: expected 6,"},
+        {2, {2, -1, 2}, "no tensor of layer 1, of 3 in its config.json"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct header header = {.length = 0};
+        struct model model;
+        struct error err;
+        char text[512];
+        for (int layer = 0; layer < 3; layer++) {
+            snprintf(text, sizeof text, "model.layers.%d.block_sparse_moe.gate.weight", layer);
+            if (cases[i].layers[layer] >= 0)
+                add_tensor(&header, text, "F16", "2,4", 16);
+            for (int expert = 0; expert < cases[i].layers[layer]; expert++) {
+                snprintf(text, sizeof text, "model.layers.%d.block_sparse_moe.experts.%d.w1.weight", layer, expert);
+                add_tensor(&header, text, "F16", "2,4", 16);
+            }
+        }
+        put_header("x.safetensors", &header);
+        snprintf(text, sizeof text,
+                 "{\"architectures\": [\"MixtralForCausalLM\"], \"hidden_size\": 4, \"vocab_size\": 3,"
+                 "\"intermediate_size\": 2, \"num_attention_heads\": 1, \"num_key_value_heads\": 1,"
+                 "\"num_hidden_layers\": 3, \"num_local_experts\": %d, \"num_experts_per_tok\": 1}",
+                 cases[i].experts);
+        put_text("config.json", text);
+        if (cases[i].message != NULL) {
+            check_refused("x.safetensors", cases[i].message);
+            continue;
+        }
+        if (!load("x.safetensors", &model, &err))
+            fail_because("%s", err.text);
+        model_free(&model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +254,7 @@ int main(void)
         cmocka_unit_test_teardown(test_altered, empty_folder),
         cmocka_unit_test_teardown(test_indexes, empty_folder),
         cmocka_unit_test_teardown(test_config_beside, empty_folder),
+        cmocka_unit_test_teardown(test_experts_beside, empty_folder),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
