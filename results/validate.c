@@ -73,8 +73,25 @@ static bool list_folder(const char *path, char ***names, size_t *count, struct e
     return good;
 }
 
+/* A folder, and those that it lies in, as far as they are searched. */
+struct folder {
+    const struct folder *outer;
+    dev_t device;
+    ino_t number;
+};
+
+/* A link back to one of them would show the same files again. */
+static bool is_within_itself(const struct folder *outer, const struct stat *status)
+{
+    for (; outer != NULL; outer = outer->outer)
+        if (outer->device == status->st_dev && outer->number == status->st_ino)
+            return true;
+    return false;
+}
+
 /* *.csv of a folder and of those in it. shown: what stands before its names in the table, "" or "data/". */
-static bool add_folder(struct found *found, const char *path, const char *shown, unsigned depth, struct error *err)
+static bool add_folder(struct found *found, const char *path, const char *shown, const struct folder *folder,
+                       unsigned depth, struct error *err)
 {
     char **names;
     size_t count;
@@ -89,8 +106,10 @@ static bool add_folder(struct found *found, const char *path, const char *shown,
             continue; /* a link to nothing, or gone */
         else if (S_ISREG(status.st_mode) && is_csv(names[i]))
             good = add_file(found, inner, inner_shown, err);
-        else if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
-            good = add_folder(found, inner, strcat(inner_shown, "/"), depth + 1, err);
+        else if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX && !is_within_itself(folder, &status)) {
+            const struct folder next = {folder, status.st_dev, status.st_ino};
+            good = add_folder(found, inner, strcat(inner_shown, "/"), &next, depth + 1, err);
+        }
     }
     for (size_t i = 0; i < count; i++)
         free(names[i]);
@@ -105,8 +124,10 @@ static bool add_own(struct found *found, const struct validate_options *options,
     struct stat status;
     for (size_t i = 0; options->profile_dirs[i] != NULL; i++)
         if (snprintf(path, sizeof path, "%s/truth", options->profile_dirs[i]) < (int)sizeof path &&
-            stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-            return add_folder(found, path, "", 0, err);
+            stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+            const struct folder folder = {NULL, status.st_dev, status.st_ino};
+            return add_folder(found, path, "", &folder, 0, err);
+        }
     return fail(err, STATUS_IO, "no folder \"truth\" beside the profiles; name files or folders of measurements");
 }
 
@@ -122,7 +143,8 @@ static bool add_named(struct found *found, const char *path, struct error *err)
     if (snprintf(shown, sizeof shown, "%s%s", path, length > 0 && path[length - 1] == '/' ? "" : "/") >=
         (int)sizeof shown)
         return fail(err, STATUS_INPUT, "%.60s...: the path is too long", path);
-    return add_folder(found, path, shown, 0, err) &&
+    const struct folder folder = {NULL, status.st_dev, status.st_ino};
+    return add_folder(found, path, shown, &folder, 0, err) &&
            (found->count > before || fail(err, STATUS_INPUT, "%s: no file *.csv in it", path));
 }
 

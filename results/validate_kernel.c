@@ -114,7 +114,7 @@ static bool check_words(const struct truth_file *file, const struct truth_row *r
     if (tolerance[0] == '\0' || strcmp(tolerance, "exact") == 0)
         return true;
     *limit_percent = 100 * strtod(tolerance, &end);
-    if (*end != '\0' || !(*limit_percent >= 0 && *limit_percent <= 100))
+    if (tolerance[strspn(tolerance, "0123456789.")] != '\0' || *end != '\0' || !(*limit_percent <= 100))
         return fail(err, STATUS_INPUT,
                     "%s:%u: column tolerance: \"%.40s\"; expected exact, a share such as 0.03, or "
                     "nothing",

@@ -10,6 +10,12 @@
 
 enum { ORDER_FILE_MAX = 1 << 20, ORDER_PATH = 4096, PASSES_MAX = 10000 };
 
+static bool is_unit(const char *text, const char *unit)
+{
+    const size_t length = strlen(unit);
+    return strncmp(text, unit, length) == 0 && (text[length] == '\0' || text[length] == ' ');
+}
+
 /* "stride 64 KiB", "stride 1 MiB", and anything behind a blank. */
 static bool read_stride(const char *text, struct kernel_order *order, struct error *err)
 {
@@ -20,9 +26,7 @@ static bool read_stride(const char *text, struct kernel_order *order, struct err
         memcpy(number, text, digits);
         number[digits] = '\0';
         if (parse_count(number, 1, 1 << 20, &value, err))
-            bytes = strncmp(text + digits, " KiB", 4) == 0   ? value << 10
-                    : strncmp(text + digits, " MiB", 4) == 0 ? value << 20
-                                                             : 0;
+            bytes = is_unit(text + digits, " KiB") ? value << 10 : is_unit(text + digits, " MiB") ? value << 20 : 0;
     }
     order->stride = (uint32_t)(bytes / 4096);
     if (bytes == 0 || bytes % 4096 != 0 || order->region_pages % order->stride != 0)

@@ -94,6 +94,9 @@ bool truth_add(const struct truth_place *place, const char *quantity, double mea
 /* The same for an interval that was measured. */
 bool truth_add_interval(const struct truth_place *place, const char *quantity, double low, double high,
                         double simulated, double limit_percent, const char *note, struct error *err);
+/* A row whose simulation failed: off, whether or not that quantity was measured. */
+bool truth_failed(const struct truth_place *place, const char *quantity, double measured, const char *reason,
+                  struct error *err);
 bool truth_skip(const struct truth_place *place, const char *reason, struct error *err);
 
 /* Sums up; once, when all rows are there. */

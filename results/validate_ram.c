@@ -59,6 +59,7 @@ struct subject {
     const char *model, *device; /* NULL: not known, `why` */
     enum quant quant;
     bool tied; /* one matrix for embedding and output */
+    bool experts;
     char why[160], text[160];
     const char *note; /* on the row's quantisation, or "" */
     double weights_bytes, kv_bytes, compute_bytes;
@@ -90,8 +91,9 @@ static bool simulate(const struct validating *validating, const struct subject *
     char config[CONFIG_BYTES];
     snprintf(config, sizeof config,
              "[device]\n%s\nkill = none\n[model]\nprofile = %s\nquant = %s\nimatrix = yes\noutput_copy = %s\n"
-             "[workload]\nkind = dense\nprompt_tokens = %d\noutput_tokens = %d\n[loader]\nmode = read\n",
-             device, subject->model, quant_names[subject->quant], copy_of(subject), prompt, answer + 1);
+             "[workload]\nkind = %s\nprompt_tokens = %d\noutput_tokens = %d\n[loader]\nmode = read\n",
+             device, subject->model, quant_names[subject->quant], copy_of(subject), subject->experts ? "moe" : "dense",
+             prompt, answer + 1);
     return truth_simulate(validating, config, NULL, NULL, run, err);
 }
 
@@ -142,8 +144,12 @@ static void prepare(const struct validating *validating, const struct truth_file
 {
     const struct truth_cell *cells = row->cells;
     const double none = (double)NAN;
-    *subject = (struct subject){
-        .weights_bytes = none, .kv_bytes = none, .base_ns = none, .prompt_per_s = none, .decode_per_s = none};
+    *subject = (struct subject){.weights_bytes = none,
+                                .kv_bytes = none,
+                                .compute_bytes = none,
+                                .base_ns = none,
+                                .prompt_per_s = none,
+                                .decode_per_s = none};
     char why[160];
     snprintf(subject->text, sizeof subject->text, "%.40s, %.60s %.30s", cells[DEVICE].text, cells[MODEL].text,
              cells[QUANT].text);
@@ -156,13 +162,12 @@ static void prepare(const struct validating *validating, const struct truth_file
         !profile_read_model(subject->model, validating->options->profile_dirs, &shape, label, &subject->error))
         return;
     subject->tied = shape.tied;
-    if (!run_base(validating, subject))
-        return;
+    subject->experts = shape.experts != 0;
     subject->device = truth_device_of(validating, file, cells[DEVICE].text, why, sizeof why);
-    if (subject->device != NULL)
-        run_device(validating, subject);
-    else
+    if (subject->device == NULL)
         memcpy(subject->why, why, sizeof why);
+    if (run_base(validating, subject) && subject->device != NULL)
+        run_device(validating, subject);
 }
 
 static bool alike(const struct truth_cell *a, const struct truth_cell *b)
@@ -201,18 +206,24 @@ static bool add_rows(const struct truth_place *place, const struct subject *subj
     const double third = from_others(place->file, subjects, row, &others);
     snprintf(note, sizeof note, "rate from the %zu other models of this quantisation", others);
     const char *why = isnan(subject->base_ns) ? subject->error.text : subject->note;
+    const char *device_why = isnan(subject->decode_per_s) || isnan(subject->prompt_per_s) ? subject->error.text : why;
+    const char *buffer_why = isnan(subject->base_ns) || !isnan(subject->compute_bytes)
+                                 ? why
+                                 : "the compute buffer of such a model is not known";
     if (!truth_add(place, "weights_bytes", cells[WEIGHTS_MIB].number * MIB_BYTES, subject->weights_bytes, 5, why,
                    err) ||
         !truth_add(place, "kv_bytes", cells[KV_MIB].number * MIB_BYTES, subject->kv_bytes, 0, why, err) ||
-        !truth_add(place, "compute_bytes", cells[COMPUTE_MIB].number * MIB_BYTES, subject->compute_bytes, 1, why,
+        !truth_add(place, "compute_bytes", cells[COMPUTE_MIB].number * MIB_BYTES, subject->compute_bytes, 1, buffer_why,
                    err) ||
         (!isnan(third) &&
          !truth_add(place, "decode_tokens_per_s_from_others", cells[TG_TOK_S].number, third, 20, note, err)))
         return false;
     if (subject->device == NULL)
         return truth_skip(place, subject->why, err);
-    return truth_add(place, "prompt_tokens_per_s", cells[PP_TOK_S].number, subject->prompt_per_s, none, why, err) &&
-           truth_add(place, "decode_tokens_per_s", cells[TG_TOK_S].number, subject->decode_per_s, none, why, err);
+    return truth_add(place, "prompt_tokens_per_s", cells[PP_TOK_S].number, subject->prompt_per_s, none, device_why,
+                     err) &&
+           truth_add(place, "decode_tokens_per_s", cells[TG_TOK_S].number, subject->decode_per_s, none, device_why,
+                     err);
 }
 
 static bool compare(struct validating *validating, const struct truth_file *file, struct error *err)

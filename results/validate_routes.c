@@ -84,8 +84,8 @@ static bool compare_row(const struct truth_place *place, const char *trace, stru
              cells[BUDGET_MIB].number, choice.label);
     snprintf(set, sizeof set, "workload.trace=%s", trace);
     const bool good = truth_simulate(place->validating, config, set, NULL, &run, &reason);
-    const bool added = good ? add_rows(place, &run.result, err)
-                            : truth_add(place, "hits", cells[HITS].number, (double)NAN, 0, reason.text, err);
+    const bool added =
+        good ? add_rows(place, &run.result, err) : truth_failed(place, "hits", cells[HITS].number, reason.text, err);
     truth_run_free(&run);
     return added;
 }

@@ -129,6 +129,17 @@ bool truth_add(const struct truth_place *place, const char *quantity, double mea
     return truth_add_interval(place, quantity, measured, NONE, simulated, limit_percent, note, err);
 }
 
+bool truth_failed(const struct truth_place *place, const char *quantity, double measured, const char *reason,
+                  struct error *err)
+{
+    struct validation_row *row = new_row(place, quantity, reason, err);
+    if (row == NULL)
+        return false;
+    row->measured = shown(measured);
+    row->verdict = "off";
+    return true;
+}
+
 bool truth_skip(const struct truth_place *place, const char *reason, struct error *err)
 {
     struct validation_row *row = new_row(place, "", reason, err);

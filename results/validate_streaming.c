@@ -56,6 +56,7 @@ enum {
     PPM = 1000000,
     ZIPF_PPM = 800000, /* how uneven experts are chosen over a whole text; hit rates below change it */
     SEARCH_STEPS = 12,
+    REACHED_PERCENT = 1, /* of look-ups, between the rate that is wanted and the one that is found */
     CONFIG_BYTES = 2048,
 };
 
@@ -169,8 +170,11 @@ static bool search(const struct validating *validating, const struct setup *setu
             high = middle;
     }
     char text[UNITS_TEXT];
-    snprintf(note, 160, "choice of experts set to the measured hit rate: %s = %s", by_sticky ? "sticky" : "zipf",
-             print_decimal(chosen, text));
+    snprintf(note, 160, "%s: %s = %s",
+             fabs(best->hit_percent - hit_percent) <= REACHED_PERCENT
+                 ? "choice of experts set to the measured hit rate"
+                 : "no choice of experts has the measured hit rate; the nearest",
+             by_sticky ? "sticky" : "zipf", print_decimal(chosen, text));
     return true;
 }
 
@@ -181,10 +185,11 @@ static bool add_rows(const struct truth_place *place, const struct setup *setup,
     const bool serial = strcmp(setup->overlap, "none") == 0, cached = setup->cache_bytes > 0;
     struct measured measured;
     char note[160] = "";
+    struct error reason;
     const bool set = cached && !isnan(hits);
-    if (set ? !search(place->validating, setup, hits, &measured, note, err)
-            : !measure(place->validating, setup, 0, ZIPF_PPM, &measured, err))
-        return truth_add(place, "tokens_per_s", cells[TOK_PER_S].number, none, none, err->text, err);
+    if (set ? !search(place->validating, setup, hits, &measured, note, &reason)
+            : !measure(place->validating, setup, 0, ZIPF_PPM, &measured, &reason))
+        return truth_failed(place, "tokens_per_s", cells[TOK_PER_S].number, reason.text, err);
     if (cached && !set)
         snprintf(note, sizeof note, "no measured hit rate: experts chosen by zipf = 0.8 alone");
     if (!serial)

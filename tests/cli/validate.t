@@ -70,5 +70,7 @@ bad 2 'unknown device "oneplus": ' 'an unknown phone' validate --device oneplus
 printf 'order,limit_mib,madvise,scope,majflt_min,majflt_max,read_over_touched_min,read_over_touched_max,tolerance\n%s\n' \
     'cyclic,0,norml,cold,1,1,1,1,exact' >"$scratch/bad.csv"
 bad 3 'bad.csv:2: column madvise: "norml"; expected normal, sequential or random' 'a word of a row' validate "$scratch/bad.csv"
+sed 's/norml/normal/; s/exact/0x1p-3/' "$scratch/bad.csv" >"$scratch/worse.csv"
+bad 3 'worse.csv:2: column tolerance: "0x1p-3"; expected exact' 'a share that is not decimal' validate "$scratch/worse.csv"
 
 finish

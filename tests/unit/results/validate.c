@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "results/validate_kernel.h"
 #include "results/validate_parts.h"
@@ -92,6 +93,54 @@ static void what_is_not_known_is_skipped(void **state)
     validation_free(&validation);
 }
 
+/* Its own first quantity may be one that was not measured. */
+static void what_fails_is_off(void **state)
+{
+    struct validation validation;
+    struct error err;
+    size_t off, skipped;
+    if (!validate_file(state, "moe-streaming-oneplus-15r.csv",
+                       "model,top_k,cache_mib,lanes,overlap,tok_per_s,mb_per_token,io_ms_per_token,"
+                       "compute_ms_per_token,hit_percent\n"
+                       "Qwen3-30B-A3B-Q4_K_M,8,11000,4,no,,500,,100,50\n"
+                       "Qwen3-30B-A3B-Q4_K_M,8,1,4,no,1,,,100,50\n",
+                       NULL, &validation, &err))
+        fail_because("%s", err.text);
+    assert_int_equal(validation.row_count, 3);
+    assert_string_equal(validation.rows[0].verdict, "off");
+    assert_true(isnan(validation.rows[0].measured));
+    assert_non_null(strstr(validation.rows[0].note, "above the device's ram"));
+    /* A cache of half an expert has no hits. */
+    assert_string_equal(validation.rows[1].note,
+                        "no choice of experts has the measured hit rate; the nearest: sticky = 0");
+    assert_false(validation_good(&validation, &off, &skipped));
+    assert_int_equal(off, 2);
+    validation_free(&validation);
+}
+
+static void models_with_experts_in_ram(void **state)
+{
+    struct validation validation;
+    struct error err;
+    if (!validate_file(state, "in-ram.csv",
+                       "device,soc,model,quant,backend,threads,pp_tok_s,tg_tok_s,weights_mib,kv_mib,compute_mib,"
+                       "peak_device_mb,wall_ms\n"
+                       "samsung-s23,,olmoe-1b-7b,q4_0,cpu,6,,10,3700,256,,,\n"
+                       "samsung-s23,,deepseek-v2-lite,q4_0,cpu,6,,,,,100,,\n",
+                       NULL, &validation, &err))
+        fail_because("%s", err.text);
+    assert_int_equal(validation.row_count, 4);
+    const struct validation_row *rows = validation.rows;
+    assert_string_equal(rows[0].quantity, "weights_bytes");
+    assert_true(fabs(rows[0].error_percent) < 5);
+    assert_true(rows[1].error_percent == 0); /* 16 layers of 2 * 2048 numbers a token */
+    assert_string_equal(rows[2].quantity, "decode_tokens_per_s");
+    assert_true(rows[2].simulated > 0);
+    assert_true(isnan(rows[3].simulated));
+    assert_string_equal(rows[3].note, "the compute buffer of such a model is not known");
+    validation_free(&validation);
+}
+
 static void sizes_have_limits(void **state)
 {
     struct validation validation;
@@ -127,6 +176,8 @@ static void a_whole_folder_is_read(void **state)
     put(inner, good, sizeof good - 1);
     char notes[400];
     put(in(state, "deep/notes.txt", notes), "no csv", 6);
+    char back[400];
+    assert_int_equal(symlink(".", in(state, "deep/back", back)), 0); /* shows no file twice */
     const char *const paths[] = {path};
     struct validate_options options = {.paths = paths, .path_count = 1, .profile_dirs = profiles};
     if (!validate(&options, &validation, &err))
@@ -155,6 +206,7 @@ static void a_whole_folder_is_read(void **state)
     assert_non_null(strstr(err.text, "no file *.csv in it"));
     validation_free(&validation);
     unlink(notes);
+    unlink(back);
     rmdir(path);
 }
 
@@ -243,9 +295,9 @@ static void orders(void **state)
     assert_int_equal(err.code, STATUS_INPUT);
     kernel_order_free(&order);
 
-    static const char *const bad[] = {"../x.txt",     ".x.txt",       "cyclic2",
-                                      "stride 0 KiB", "stride 3 KiB", "stride 24 MiB",
-                                      "stride",       "a/b.txt",      "stride 99999999999999999999 KiB"};
+    static const char *const bad[] = {
+        "../x.txt",      ".x.txt", "cyclic2", "stride 0 KiB",    "stride 3 KiB",
+        "stride 24 MiB", "stride", "a/b.txt", "stride 64 KiBit", "stride 99999999999999999999 KiB"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(kernel_order_read(bad[i], *state, &order, &err));
         assert_int_equal(err.code, STATUS_INPUT);
@@ -306,6 +358,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flash_rows),
         cmocka_unit_test(what_is_not_known_is_skipped),
+        cmocka_unit_test(what_fails_is_off),
+        cmocka_unit_test(models_with_experts_in_ram),
         cmocka_unit_test(sizes_have_limits),
         cmocka_unit_test(a_whole_folder_is_read),
         cmocka_unit_test(intervals),
