@@ -4,6 +4,7 @@
 #include "base/wide.h"
 #include "sim/mapped.h"
 #include "sim/placing.h"
+#include "sim/stages.h"
 
 static uint64_t share_of(uint64_t bytes, uint32_t ppm)
 {
@@ -38,6 +39,33 @@ static void count_wasted(struct run_state *run)
             run->numbers.bytes_prefetch_wasted += run->loads[b].issued_bytes;
 }
 
+/* No load goes on: reads in flight and blocks on loader threads end there, for nobody. */
+static void forget_loads(struct run_state *run)
+{
+    for (uint32_t i = 0; i < run->command_limit; i++) {
+        struct command *command = &run->commands[i];
+        if (command->bytes == 0)
+            continue;
+        command->drop = DROP_DEAD;
+        command->read.prefetch = command->read.rest_due = false;
+    }
+    for (uint32_t i = 0; i < run->command_limit; i++)
+        run->drops[i] = (struct drop){0};
+    run->demand_count = run->suspended_count = run->suspended_demanded = run->begun_count = 0;
+    run->prefetch_commands = run->rests_due = run->outstanding = 0;
+    run->plan_count = run->plan_next = 0;
+    run->plan_due = false;
+    run->active = BLOCK_NONE;
+    run->dropping_bytes = run->in_flight_bytes = 0;
+    run->has_rest = run->streams = false;
+    for (block_id b = 0; b < run->model->block_count; b++) {
+        run->role[b] = 0;
+        run->loads[b].waits = false;
+    }
+    if (run->stages)
+        stages_restart(run);
+}
+
 /* The app ends: its memory is the system's, but for the pages of the file. */
 static void end_app(struct run_state *run)
 {
@@ -46,7 +74,7 @@ static void end_app(struct run_state *run)
     if (!run->mapped)
         run->numbers.bytes_reclaimed += resident_bytes(run, 0);
     count_wasted(run);
-    loads_restart(run);
+    forget_loads(run);
     placing_restart(run);
     host_restart(&run->host);
     run->activation_bytes = 0;

@@ -24,7 +24,7 @@ bool launch_init(struct run_state *run, struct arena *arena);
 /* The load phase, up to the moment at which the first step may begin. Time passes; with run->phase == PHASE_LOAD none
  * of it is booked as stall: the caller books it as load.
  *
- * Called again for a restart of the app, after loads_restart: no block is held or in flight, host.state has no bits set
+ * Called again for a restart of the app: no block is held or in flight, host.state has no bits set
  * and no prefetch is planned; commands and threads that the ended app had may still be busy. What has been in memory
  * before stays counted as loaded, and the page cache as it is: a warm start is that of the first launch. */
 void launch(struct run_state *run);

@@ -349,32 +349,6 @@ static void command_done(struct run_state *run, struct read_part read, uint64_t 
         arrive(run, read.block);
 }
 
-void loads_restart(struct run_state *run)
-{
-    for (uint32_t i = 0; i < run->command_limit; i++) {
-        struct command *command = &run->commands[i];
-        if (command->bytes == 0)
-            continue;
-        command->drop = DROP_DEAD;
-        command->read.prefetch = command->read.rest_due = false;
-    }
-    for (uint32_t i = 0; i < run->command_limit; i++)
-        run->drops[i] = (struct drop){0};
-    run->demand_count = run->suspended_count = run->suspended_demanded = run->begun_count = 0;
-    run->prefetch_commands = run->rests_due = run->outstanding = 0;
-    run->plan_count = run->plan_next = 0;
-    run->plan_due = false;
-    run->active = BLOCK_NONE;
-    run->dropping_bytes = run->in_flight_bytes = 0;
-    run->has_rest = run->streams = false;
-    for (block_id b = 0; b < run->model->block_count; b++) {
-        run->role[b] = 0;
-        run->loads[b].waits = false;
-    }
-    if (run->stages)
-        stages_restart(run);
-}
-
 static void finish_command(struct run_state *run, uint16_t slot)
 {
     struct command command = run->commands[slot];

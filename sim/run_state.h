@@ -201,9 +201,6 @@ void loads_next_event(struct run_state *run);
 /* Handles all events due up to time_ns and moves the clock there, unless the run ends before. */
 void loads_advance(struct run_state *run, int64_t time_ns);
 
-/* The app was ended: nothing is in flight for it any more. What the device is at is done as it would be. */
-void loads_restart(struct run_state *run);
-
 /* A block is no longer among those begun. */
 void load_forget_begun(struct run_state *run, block_id b);
 

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "base/wide.h"
+#include "sim/mapped.h"
 #include "sim/warm.h"
 
 enum { NS_PER_S = 1000000000, EVENT_CLASS = 1 };
@@ -90,6 +91,8 @@ static void read_alone(struct run_state *run, uint64_t position, uint64_t bytes)
     if (!run_goes_on(run))
         return; /* another app's growth came first, and was too much */
     run->commands[0].bytes = 0;
+    if (run->mapped)
+        mapped_settle(run, done_ns); /* what readahead for the app before was done with earlier */
     flash_finish(&run->flash, done_ns, bytes);
 }
 

@@ -92,6 +92,9 @@ static int engine_differs(struct random_case *c)
     c->spec.prefetch = (struct bound_part){0};
     c->spec.device.pressure.rule = KILL_NONE;
     c->spec.loader.align_bytes = 1;
+    c->spec.loader.stages = c->spec.loader.warm_ppm = 0;
+    c->spec.loader.preload = PRELOAD_NONE;
+    c->spec.loader.first_chunk = FIRST_ALL;
     for (uint32_t i = 0; i < c->trace.segment_count; i++)
         c->trace.segments[i].away = AWAY_NONE;
     struct replay_spec spec = spec_of(c);

@@ -150,8 +150,11 @@ static void make_whole(struct random_case *c)
     flash->hot_factor_ppm = rng_below(&rng, 2) == 0 ? 500000 : 250000;
     c->spec.device.heat.factor_ppm = rng_below(&rng, 2) == 0 ? 500000 : 250000;
     c->spec.device.heat.cool_ppm = (uint32_t)(rng_below(&rng, 4) * 1000000);
+    /* Shares are rounded: of a step's compute, and of what a round of drafts takes. */
     if (c->spec.loader.overlap == OVERLAP_BLOCKS)
-        c->spec.loader.overlap = OVERLAP_PREFETCH; /* shares of a step's compute are rounded */
+        c->spec.loader.overlap = OVERLAP_PREFETCH;
+    for (uint32_t i = 0; i < c->trace.segment_count; i++)
+        c->trace.segments[i].drafted = c->trace.segments[i].accepted = 0;
 }
 
 static void each_whole_case(void (*change)(struct random_case *c))
