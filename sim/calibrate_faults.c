@@ -86,7 +86,7 @@ static uint64_t resident(const struct stretch *s, void *map)
 static bool load(const struct stretch *s)
 {
     enum { PAGE_MAX = 1 << 16 };
-    static _Thread_local char buffer[PAGE_MAX];
+    char buffer[PAGE_MAX];
     bool good = s->page <= PAGE_MAX;
     test_file_drop(s->file, s->bytes);
     posix_fadvise(s->file->file, 0, 0, POSIX_FADV_RANDOM);
