@@ -28,6 +28,7 @@ struct validation_row {
     const char *verdict;  /* "ok", "off", "skipped"; "" where nothing is claimed */
     const char *note;     /* why it was skipped, what was assumed; or "" */
     double exact_error;   /* error_percent before it was rounded for the table */
+    unsigned line;        /* of the source */
 };
 
 /* Errors of one quantity of one family. */

@@ -99,6 +99,10 @@ bool truth_failed(const struct truth_place *place, const char *quantity, double 
                   struct error *err);
 bool truth_skip(const struct truth_place *place, const char *reason, struct error *err);
 
+/* A skipped row for each row of a file that has none, as all that could be compared is empty in it. first: where the
+ * file's rows begin, which stand in its order. */
+bool truth_skip_empty(struct validating *validating, const struct truth_file *file, size_t first, struct error *err);
+
 /* Sums up; once, when all rows are there. */
 bool truth_summarise(struct validation *validation, struct error *err);
 

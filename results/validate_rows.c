@@ -88,6 +88,7 @@ static struct validation_row *new_row(const struct truth_place *place, const cha
                                    .error_percent = NONE,
                                    .limit_percent = NONE,
                                    .exact_error = NONE,
+                                   .line = place->row->line,
                                    .verdict = "",
                                    .note = note_copy};
     return row;
@@ -146,6 +147,21 @@ bool truth_skip(const struct truth_place *place, const char *reason, struct erro
     if (row == NULL)
         return false;
     row->verdict = "skipped";
+    return true;
+}
+
+bool truth_skip_empty(struct validating *validating, const struct truth_file *file, size_t first, struct error *err)
+{
+    const struct validation *validation = validating->validation;
+    const size_t end = validation->row_count;
+    for (size_t i = 0, next = first; i < file->row_count; i++) {
+        const struct truth_place place = {validating, file, &file->rows[i], ""};
+        const size_t before = next;
+        while (next < end && validation->rows[next].line == file->rows[i].line)
+            next++;
+        if (next == before && !truth_skip(&place, "nothing in it to compare", err))
+            return false;
+    }
     return true;
 }
 
