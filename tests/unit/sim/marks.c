@@ -57,10 +57,11 @@ static struct experiment *parse(const char *device, const char *model, const cha
 }
 
 /* The estimates of run 0. */
-static void tells(const char *device, const char *model, const char *rest, const char *expected)
+static void tells_with(const char *device, const char *model, const char *rest, const char *const *sets,
+                       size_t set_count, const char *expected)
 {
     struct error err;
-    struct experiment *experiment = parse(device, model, rest, NULL, 0, &err);
+    struct experiment *experiment = parse(device, model, rest, sets, set_count, &err);
     struct prepared prepared = {0};
     struct arena arena = {0};
     struct run_result result;
@@ -74,6 +75,11 @@ static void tells(const char *device, const char *model, const char *rest, const
     experiment_free(experiment);
 }
 
+static void tells(const char *device, const char *model, const char *rest, const char *expected)
+{
+    tells_with(device, model, rest, NULL, 0, expected);
+}
+
 #define OWN_FLOPS DEVICE "flops = 9GFLOPS [measured]\nflops_q4_0 = 8GFLOPS\nflops_f16 = 8GFLOPS\nflops_q6_k = 8GFLOPS\n"
 
 static void estimates_are_those_that_matter(void **state)
@@ -85,23 +91,13 @@ static void estimates_are_those_that_matter(void **state)
           "device.other_apps device.kill device.kill_threshold device.flash_max device.command model.ffn");
 }
 
+/* Nor are the rates of types that follow from it. */
 static void what_a_config_sets_is_no_estimate(void **state)
 {
     (void)state;
-    const char *const sets[] = {"device.kill=none", "device.other_apps=1GB"};
-    struct error err;
-    struct experiment *experiment = parse(OWN_FLOPS, MODEL "ffn = 512\n", "", sets, 2, &err);
-    struct prepared prepared = {0};
-    struct arena arena = {0};
-    struct run_result result;
-    struct run_record record;
-    if (!experiment || !experiment_execute(experiment, 0, &prepared, &arena, &result, &err) ||
-        !experiment_record(experiment, 0, &prepared.model, &result, &arena, &record, &err))
-        fail_because("%s", err.text);
-    assert_string_equal(record.estimates, "device.flash_max");
-    prepared_free(&prepared);
-    arena_free(&arena);
-    experiment_free(experiment);
+    const char *const sets[] = {"device.kill=none", "device.other_apps=1GB", "device.flops=10GFLOPS"};
+    tells_with(OWN_FLOPS, MODEL "ffn = 512\n", "", sets, 2, "device.flash_max");
+    tells_with(DEVICE "flops = 9GFLOPS [measured]\n", MODEL "ffn = 512\n", "", sets, 3, "device.flash_max");
 }
 
 /* Of the types of the model (q4_0, its output head in q6_k, attention in f16) those without a key follow from flops. */
@@ -132,6 +128,48 @@ static void estimated_defaults_are_told(void **state)
     tells(OWN_FLOPS "major_fault = 3us [measured]\n", MODEL "ffn = 512\n", "mode = mmap\n",
           "device.other_apps device.kill device.kill_threshold device.minor_fault device.scan_page device.tlb_miss "
           "device.flash_max");
+}
+
+/* Each limit of jetsam is told where it is the one in force. */
+static void the_limit_in_force_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rest, *expected;
+    } cases[] = {
+        {"", "device.jetsam_limit"},
+        {"entitled = yes\n", "device.jetsam_limit_entitled"},
+        {"os_version = 18\n", "device.jetsam_by_os"},
+        {"entitled = yes\nos_version = 18\n", "device.jetsam_by_os"},
+        {"os_version = 16\n", "device.jetsam_limit"},
+        {"entitled = yes\nos_version = 16\n", "device.jetsam_limit_entitled"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char device[2048];
+        snprintf(device, sizeof device,
+                 "[device]\nram = 5GB\nos_reserve = 1GB\nother_apps = 1GB\nruntime = 1MB\nkill = jetsam\n"
+                 "jetsam_limit = 2GB [estimated]\njetsam_limit_entitled = 3GB [estimated]\n"
+                 "jetsam_by_os = 17:2GB:3GB [estimated]\nflash_setup = 1us\nflash_stream = 1GB/s\nflash_max = 1GB/s\n"
+                 "memory = 10GB/s\nmemory_q4_0 = 9GB/s\nmemory_q6_k = 9GB/s\nflops = 9GFLOPS [measured]\n"
+                 "flops_q4_0 = 8GFLOPS\nflops_f16 = 8GFLOPS\nflops_q6_k = 8GFLOPS\n%s",
+                 cases[i].rest);
+        tells(device, MODEL "ffn = 512\n", "", cases[i].expected);
+    }
+}
+
+/* How long it takes to get hot does not matter to a phone that is. */
+static void heat_is_told_where_it_matters(void **state)
+{
+    (void)state;
+#define HEAT "soc_hot_after = 1min [estimated]\nsoc_hot_factor = 70% [estimated]\n"
+    static const char rest[] = "device.other_apps device.kill device.kill_threshold device.flash_max";
+    char expected[256];
+    snprintf(expected, sizeof expected, "%s device.soc_hot_after device.soc_hot_factor", rest);
+    tells(OWN_FLOPS HEAT, MODEL "ffn = 512\n", "", expected);
+    snprintf(expected, sizeof expected, "%s device.soc_hot_factor", rest);
+    tells(OWN_FLOPS HEAT "heat = hot\n", MODEL "ffn = 512\n", "", expected);
+    tells(OWN_FLOPS HEAT "heat = off\n", MODEL "ffn = 512\n", "", rest);
+#undef HEAT
 }
 
 static void a_mark_changes_no_key(void **state)
@@ -236,6 +274,8 @@ int main(void)
         cmocka_unit_test(what_a_config_sets_is_no_estimate),
         cmocka_unit_test(a_derived_rate_is_an_estimate),
         cmocka_unit_test(estimated_defaults_are_told),
+        cmocka_unit_test(the_limit_in_force_is_told),
+        cmocka_unit_test(heat_is_told_where_it_matters),
         cmocka_unit_test(a_mark_changes_no_key),
         cmocka_unit_test(bad_marks_are_refused),
         cmocka_unit_test(marks_of_a_profile),
