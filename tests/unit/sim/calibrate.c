@@ -101,6 +101,19 @@ static void check_profile(const struct calibration *c)
     assert_true(fabs((double)device.flash.setup_ns - c->fit.setup_ns) <= 0.006 * c->fit.setup_ns + 0.5);
 }
 
+/* The law is fitted to the medians. */
+static void check_fit(const struct calibration *c)
+{
+    static struct flash_point points[CALIBRATE_POINTS_MAX];
+    struct flash_fit fit;
+    struct error err;
+    for (size_t i = 0; i < c->points; i++)
+        points[i] = (struct flash_point){c->point[i].lanes, c->point[i].block_bytes, c->point[i].bps.median};
+    assert_true(flash_fit(points, c->points, &fit, &err));
+    assert_true(fit.setup_ns == c->fit.setup_ns && fit.stream_bps == c->fit.stream_bps &&
+                fit.max_bps == c->fit.max_bps);
+}
+
 static void measures_and_leaves_nothing(void **state)
 {
     (void)state;
@@ -123,6 +136,8 @@ static void measures_and_leaves_nothing(void **state)
     check_spread(&c.anonymous_fault);
     assert_true(c.machine.ram_bytes > FILE_BYTES && c.machine.cores > 0 && c.machine.page_bytes >= 4096);
     assert_true(c.fit.stream_bps <= c.fit.max_bps && c.fit.rms >= 0.0);
+    assert_true(c.memory.median > 50e6); /* bytes a second: less is a wrong unit, not a slow machine */
+    check_fit(&c);
     check_profile(&c);
 }
 
