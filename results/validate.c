@@ -220,7 +220,7 @@ static bool compare(struct validating *validating, const struct truth_file *file
 
 bool validate(const struct validate_options *options, struct validation *validation, struct error *err)
 {
-    *validation = (struct validation){0};
+    *validation = (struct validation){.own = options->path_count == 0 && options->family_count == 0};
     struct validating validating = {.validation = validation, .options = options};
     struct found found = {.arena = &validation->arena};
     bool good = check_families(options, err) && find_files(options, &found, err) &&

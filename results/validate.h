@@ -43,6 +43,7 @@ struct validation_summary {
 
 struct validation {
     struct arena arena;
+    bool own;                    /* of all that the project ships, and of nothing else */
     struct validation_row *rows; /* in the order of files and lines */
     size_t row_count, row_capacity;
     struct validation_summary *summaries; /* in the order of families, then of quantities as they come */
@@ -66,7 +67,8 @@ void validation_free(struct validation *validation);
 /* True when no row and no median is off. *off: how many are, *skipped: how many rows were skipped. */
 bool validation_good(const struct validation *validation, size_t *off, size_t *skipped);
 
-/* Writes the rows; in tables and markdown the summary too. Markdown is the whole of docs/validation.md. */
+/* Writes the rows; in tables and markdown the summary too. Markdown is a page: of the
+ * project's own measurements it is docs/validation.md. */
 bool validation_print(FILE *file, enum format format, const struct validation *validation, struct error *err);
 
 /* The names of the families, each once: *names has room for VALIDATE_FAMILIES_MAX of them. */

@@ -124,25 +124,22 @@ static bool print_summary(FILE *file, enum format format, const struct validatio
                      sizeof *validation->summaries, validation->summary_count, err);
 }
 
-static const char head[] =
-    "# Every model against every measured truth\n"
-    "\n"
+static const char title[] = "# Every model against every measured truth\n\n";
+static const char own[] =
     "What `pocketload validate --format markdown` prints; `make validation` writes it anew, and a test compares the "
-    "two. "
-    "The measurements are the files of [configs/truth](../configs/truth), each with its source; [truth-files.md]"
+    "two. The measurements are the files of [configs/truth](../configs/truth), each with its source; [truth-files.md]"
     "(truth-files.md) says what each family simulates, what it assumes, and how to put measurements of your own to "
-    "it.\n"
-    "\n"
+    "it.\n\n";
+static const char legend[] =
     "A row is one quantity of one measurement. `error_percent` is simulated over measured, less one; where an interval "
     "was measured, `measured` to `measured_high`, it is the way to the nearer end, and 0 inside. `limit_percent` is "
-    "what "
-    "this project claims for each row; `verdict` is `ok` inside it, `off` outside, and empty where nothing is claimed. "
-    "Rows that are off stay. A row is `skipped` when what it names is not known; `note` says why.\n";
+    "what this project claims for each row; `verdict` is `ok` inside it, `off` outside, and empty where nothing is "
+    "claimed. Rows that are off stay. A row is `skipped` when what it names is not known; `note` says why.\n";
 
 bool validation_print(FILE *file, enum format format, const struct validation *validation, struct error *err)
 {
     if (format == FORMAT_MARKDOWN) {
-        fputs(head, file);
+        fprintf(file, "%s%s%s", title, validation->own ? own : "", legend);
         fputs("\n## By family and quantity\n\nErrors without their sign; the limit is one of the median.\n\n", file);
         if (!print_summary(file, format, validation, err))
             return false;

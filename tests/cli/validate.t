@@ -44,6 +44,9 @@ is 'a folder, with the folders in it' "$? $(sed 1d "$scratch/mine.csv" | cut -d,
 "$POCKETLOAD" validate "$scratch/mine" >"$scratch/table"
 ok 'the table ends with the sum' grep -q '^4 rows, 1 skipped, 0 off$' "$scratch/table"
 ok 'and says why a row was skipped' grep -q 'skipped  no profile of the model "moonshot"' "$scratch/table"
+"$POCKETLOAD" validate "$scratch/mine" --format markdown >"$scratch/page"
+is 'a page of them, which says nothing of the files of the project' \
+    "$(grep -c '^## By family and quantity$' "$scratch/page") $(grep -c configs/truth "$scratch/page")" '1 0'
 sed 's/268435456/268435457/' "$scratch/mine/kv.csv" >"$scratch/off.csv"
 "$POCKETLOAD" validate "$scratch/off.csv" --format csv >"$scratch/off.out" 2>"$scratch/err"
 is 'a row outside its limit: 1, and the row stays' "$? $(grep -c ',off,' "$scratch/off.out") $(cat "$scratch/err")" \
