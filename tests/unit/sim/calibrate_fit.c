@@ -11,12 +11,12 @@ enum { LANES = 6, SIZES = 8, POINTS = LANES * SIZES };
 static const uint64_t sizes[SIZES] = {4096, 16384, 65536, 131072, 262144, 1048576, 4194304, 8388608};
 
 /* The rates of a device with these constants, each off by up to `noise` of itself. */
-static size_t make_points(const struct flash_fit *device, size_t lanes, size_t first_size, double noise,
+static size_t make_points(const struct flash_fit *device, size_t lanes, size_t first_size, double noise, uint64_t seed,
                           struct flash_point *points)
 {
     struct rng rng;
     size_t count = 0;
-    rng_seed(&rng, 7, 0);
+    rng_seed(&rng, seed, 0);
     for (size_t i = 0; i < lanes; i++)
         for (size_t j = first_size; j < SIZES; j++) {
             double off = noise * ((double)rng_below(&rng, 2001) / 1000.0 - 1.0);
@@ -48,7 +48,7 @@ static void gives_the_constants_back(void **state)
         struct flash_point points[POINTS];
         struct flash_fit fit;
         struct error err;
-        size_t count = make_points(&devices[i], LANES, 0, 0.0, points);
+        size_t count = make_points(&devices[i], LANES, 0, 0.0, 7, points);
         if (!flash_fit(points, count, &fit, &err))
             fail_because("%s", err.text);
         check_near("setup", fit.setup_ns, devices[i].setup_ns, 1e-6);
@@ -69,7 +69,27 @@ static double squares(const struct flash_point *points, size_t count, const stru
     return sum;
 }
 
-/* With noise no constants nearby, or anywhere that chance finds, have smaller squares. */
+/* No constants nearby, or anywhere that chance finds, have squares smaller by more than a share of them. */
+static void check_least(const struct flash_point *points, size_t count, const struct flash_fit *fit, double share,
+                        uint64_t seed)
+{
+    struct rng rng;
+    const double least = squares(points, count, fit);
+    assert_true(fabs(sqrt(least / (double)count) - fit->rms) < 1e-12);
+    rng_seed(&rng, seed, 0);
+    for (int i = 0; i < 20000; i++) {
+        double reach = i % 2 == 0 ? 0.02 : 3.0, factors[3];
+        for (int j = 0; j < 3; j++)
+            factors[j] = exp(reach * ((double)rng_below(&rng, 2001) / 1000.0 - 1.0));
+        struct flash_fit other = {.setup_ns = fit->setup_ns * factors[0],
+                                  .stream_bps = fit->stream_bps * factors[1],
+                                  .max_bps = fit->max_bps * factors[2]};
+        if (other.stream_bps <= other.max_bps && squares(points, count, &other) < least * (1.0 - share))
+            fail_because("seed %d: setup %g stream %g max %g is better", (int)seed, other.setup_ns, other.stream_bps,
+                         other.max_bps);
+    }
+}
+
 static void is_the_least(void **state)
 {
     (void)state;
@@ -77,22 +97,16 @@ static void is_the_least(void **state)
     struct flash_point points[POINTS];
     struct flash_fit fit;
     struct error err;
-    struct rng rng;
-    size_t count = make_points(&device, LANES, 0, 0.2, points);
+    size_t count = make_points(&device, LANES, 0, 0.2, 7, points);
     assert_true(flash_fit(points, count, &fit, &err));
-    double least = squares(points, count, &fit);
-    assert_true(fabs(sqrt(least / (double)count) - fit.rms) < 1e-12);
     assert_true(fit.rms > 0.05 && fit.rms < 0.2);
-    rng_seed(&rng, 3, 0);
-    for (int i = 0; i < 20000; i++) {
-        double reach = i % 2 == 0 ? 0.02 : 3.0, factors[3];
-        for (int j = 0; j < 3; j++)
-            factors[j] = exp(reach * ((double)rng_below(&rng, 2001) / 1000.0 - 1.0));
-        struct flash_fit other = {.setup_ns = fit.setup_ns * factors[0],
-                                  .stream_bps = fit.stream_bps * factors[1],
-                                  .max_bps = fit.max_bps * factors[2]};
-        if (other.stream_bps <= other.max_bps && squares(points, count, &other) < least * (1.0 - 1e-9))
-            fail_because("setup %g stream %g max %g is better", other.setup_ns, other.stream_bps, other.max_bps);
+    check_least(points, count, &fit, 1e-9, 3);
+    /* Few points far from the law, where which of them max holds is in doubt: the least lies in a corner there, which
+     * the search nearly reaches. */
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        count = make_points(&device, 3, 4, 0.9, seed, points);
+        assert_true(flash_fit(points, count, &fit, &err));
+        check_least(points, count, &fit, 1e-3, seed);
     }
 }
 
@@ -104,7 +118,7 @@ static void says_when_max_is_not_reached(void **state)
     struct flash_point points[POINTS];
     struct flash_fit fit;
     struct error err;
-    size_t count = make_points(&device, 1, 0, 0.0, points);
+    size_t count = make_points(&device, 1, 0, 0.0, 7, points);
     assert_true(flash_fit(points, count, &fit, &err));
     check_near("setup", fit.setup_ns, device.setup_ns, 1e-6);
     check_near("stream", fit.stream_bps, device.stream_bps, 1e-6);
