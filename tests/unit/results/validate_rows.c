@@ -64,6 +64,22 @@ static void what_did_not_run_says_why(void **state)
     validation_free(&validation);
 }
 
+/* A cache of 20 GiB on a phone of 11. */
+static void a_cache_above_the_ram_is_off(void **state)
+{
+    struct validation validation;
+    size_t off, skipped;
+    check(state, "moe-streaming-oneplus-15r.csv",
+          "model,top_k,cache_mib,lanes,overlap,tok_per_s,mb_per_token,io_ms_per_token,compute_ms_per_token,"
+          "hit_percent\nQwen3-30B-A3B-Q4_K_M,8,20000,4,no,1.7,,,123,\n",
+          &validation);
+    assert_int_equal(validation.row_count, 1);
+    assert_false(validation_good(&validation, &off, &skipped));
+    assert_int_equal(off, 1);
+    assert_non_null(strstr(validation.rows[0].note, "is above the device's ram"));
+    validation_free(&validation);
+}
+
 static const struct validation_row *from_others(const struct validation *validation, unsigned line)
 {
     for (size_t i = 0; i < validation->row_count; i++)
@@ -118,9 +134,8 @@ static void the_furthest_pass_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_row_is_a_skipped_one),
-        cmocka_unit_test(what_did_not_run_says_why),
-        cmocka_unit_test(a_rate_from_others_leaves_the_row_out),
+        cmocka_unit_test(an_empty_row_is_a_skipped_one), cmocka_unit_test(what_did_not_run_says_why),
+        cmocka_unit_test(a_cache_above_the_ram_is_off),  cmocka_unit_test(a_rate_from_others_leaves_the_row_out),
         cmocka_unit_test(the_furthest_pass_counts),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
