@@ -46,11 +46,6 @@ static const struct truth_column columns[] = {
     [SOURCE] = {"source", TRUTH_TEXT, TRUTH_MAY_BE_MISSING, 0},
 };
 
-/* Of one thread on a phone of this class, estimates: copying, and touching fresh pages (a fault of 4 KiB and its
- * zeroing in some 0.9 us). */
-#define COPY_BPS 9e9
-#define TOUCH_BPS 4.5e9
-
 enum {
     TOKENS = 256, /* decoded, as in the measurements that we know; one before them is the prompt */
     PPM = 1000000,
@@ -253,8 +248,8 @@ static bool compare_row(struct truth_place *place, struct error *err)
     struct device profile;
     if (!profile_read_device(device, validating->options->profile_dirs, &profile, err))
         return false;
-    setup.stream_bps =
-        floor(1 / (1 / (double)profile.flash.stream_bps + 1 / COPY_BPS + (setup.cache_bytes > 0 ? 1 / TOUCH_BPS : 0)));
+    setup.stream_bps = floor(1 / (1 / (double)profile.flash.stream_bps + 1 / (double)profile.copy_bps +
+                                  (setup.cache_bytes > 0 ? 1 / (double)profile.alloc_bps : 0)));
     if (!look_at_model(validating, &setup, &reason))
         return truth_skip(place, reason.text, err);
     if (!no)
