@@ -49,7 +49,7 @@ static void forget_loads(struct run_state *run)
         command->drop = DROP_DEAD;
         command->read.prefetch = command->read.rest_due = false;
     }
-    for (uint32_t i = 0; i < run->command_limit; i++)
+    for (uint32_t i = 0; i < run->drop_limit; i++)
         run->drops[i] = (struct drop){0};
     run->demand_count = run->suspended_count = run->suspended_demanded = run->begun_count = 0;
     run->prefetch_commands = run->rests_due = run->outstanding = 0;

@@ -68,6 +68,16 @@ void mapped_settle(struct run_state *run, int64_t time_ns)
     run->now_ns = now_ns;
 }
 
+void mapped_await_reads(struct run_state *run)
+{
+    const int64_t start_ns = run->now_ns, done_ns = page_cache_reads_done_ns(run->mapped->cache);
+    if (done_ns <= start_ns)
+        return;
+    run_move_to(run, done_ns);
+    run_book_stall(run, start_ns);
+    mapped_settle(run, run->now_ns);
+}
+
 void mapped_numbers(const struct run_state *run, struct run_numbers *numbers)
 {
     numbers->process_count = run->processes;

@@ -23,6 +23,9 @@ uint64_t mapped_reclaim(struct run_state *run, uint32_t share_ppm);
 /* The processes end; what they had mapped and locked stays in the page cache. New ones have mapped nothing. */
 void mapped_restart(struct run_state *run);
 
+/* Time passes until no read of pages is in flight, as stall or load. */
+void mapped_await_reads(struct run_state *run);
+
 /* What each process did. */
 void mapped_numbers(const struct run_state *run, struct run_numbers *numbers);
 

@@ -215,7 +215,7 @@ void placing_restart(struct run_state *run)
         return;
     for (uint32_t b = 0; b < run->model->block_count; b++)
         give_back(placing, &placing->block_range[b]);
-    for (uint32_t i = 0; i < run->command_limit; i++)
+    for (uint32_t i = 0; i < run->drop_limit; i++)
         give_back(placing, &placing->drop_range[i]);
     free_steps(placing);
     while (placing->kv_range_count > 0)

@@ -82,6 +82,10 @@ static void read_alone(struct run_state *run, uint64_t position, uint64_t bytes)
         run_move_to(run, warm_copy(run, 0, bytes));
         return;
     }
+    if (!flash_has_slot(&run->flash))
+        mapped_await_reads(run); /* readahead for the app before has the whole queue */
+    if (!run_goes_on(run))
+        return;
     const int64_t done_ns = flash_issue(&run->flash, run->now_ns, 0, bytes);
     run->commands[0] =
         (struct command){{.block = BLOCK_NONE}, bytes, run->flash.link_start_ns, run->flash.link_free_ns, DROP_NONE};

@@ -233,6 +233,54 @@ static void header_and_file_system_cost_time(void **state)
     }
 }
 
+/* The page cache outlives the app; what it does at launch comes again. */
+static void app_that_is_started_anew_launches_again(void **state)
+{
+    (void)state;
+    static const enum loader_mode modes[] = {LOADER_READ, LOADER_MMAP};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct mapped_world world;
+        make(&world, modes[i]);
+        world.model.file_bytes += 100000;
+        world.spec.device.page_bytes = 4096;
+        world.spec.loader.stages = STAGE_PARSE | STAGE_COPY;
+        world.spec.loader.loader_threads = 2;
+        world.spec.loader.warm_ppm = modes[i] == LOADER_MMAP ? 1000000 : 0;
+        world.trace.segments[0].away = AWAY_RESTART;
+        const struct run_numbers *numbers = mapped_world_run(&world);
+        assert_int_equal(numbers->restarts, 1);
+        assert_int_equal(numbers->parse_ns, 2 * (100000 + 2 * MS));
+        if (modes[i] == LOADER_READ) {
+            assert_int_equal(numbers->load_ns, 2 * (100000 + 2 * MS + 5 * MS));
+            assert_int_equal(numbers->stage_init_ns, 8 * MS);
+            assert_int_equal(numbers->load_100_ns, 100000 + 2 * MS + 5 * MS);
+        } else {
+            assert_true(numbers->bytes_warm >= 4 * MB && numbers->bytes_warm < 5 * MB);
+            assert_int_equal(numbers->bytes_read, 2 * 100000);
+        }
+        mapped_world_free(&world);
+    }
+}
+
+/* Readahead for the app that was ended may have the whole queue of the flash. */
+static void header_waits_for_a_place_in_the_queue(void **state)
+{
+    (void)state;
+    struct mapped_world world;
+    mapped_world_make(&world, "4 x 1MiB", 1, 64);
+    world.model.file_bytes += 100000;
+    world.spec.device.flash.queue_depth = 1;
+    world.spec.device.parse_bps = 50 * MB;
+    world.spec.loader.stages = STAGE_PARSE;
+    world.spec.loader.madvise = MADVISE_WILLNEED; /* nobody waits for what it reads */
+    world.trace.segments[0].away = AWAY_RESTART;
+    const struct run_numbers *numbers = mapped_world_run(&world);
+    /* 512 KiB are in flight after the first header; the second one comes when they are done. */
+    assert_int_equal(numbers->parse_ns, 2 * (100000 + 2 * MS) + (512 << 10));
+    assert_int_equal(numbers->load_ns, numbers->parse_ns);
+    mapped_world_free(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +294,8 @@ int main(void)
         cmocka_unit_test(end_of_the_file_is_warm),
         cmocka_unit_test(warm_pages_are_there_as_far_as_memory_goes),
         cmocka_unit_test(header_and_file_system_cost_time),
+        cmocka_unit_test(app_that_is_started_anew_launches_again),
+        cmocka_unit_test(header_waits_for_a_place_in_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
