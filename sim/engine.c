@@ -134,8 +134,8 @@ static void use(struct run_state *run, uint32_t entry, bool repeats)
         count_prefetch(run, b, state);
     if (state & POLICY_RESIDENT) {
         tell_hit(run, b);
-        if (state & POLICY_PREFETCHED && stages_by_turns(run))
-            stages_add_turn(run, b, false);
+        if (state & POLICY_PREFETCHED && stages_by_compute(run))
+            stages_add_errand(run, b, false);
     } else if (state & POLICY_LOADING && !run->loads[b].waits) {
         run->numbers.delayed_hits++;
         load_promote(run, b);
@@ -211,8 +211,8 @@ static void step_in_full(struct run_state *run, uint32_t begin, uint32_t count, 
         use(run, begin + i, repeats);
     if (!run_goes_on(run) || !placing_pay(run))
         return;
-    if (stages_by_turns(run))
-        stages_take_turns(run);
+    if (stages_by_compute(run))
+        stages_run_errands(run);
     if (begin == run->layer_use && run_goes_on(run)) {
         run->layer_due = run->outstanding > 0;
         if (!run->layer_due)

@@ -153,8 +153,8 @@ static void begin(struct run_state *run, const struct launch_block *entry)
         room_release(run);
     if (!placing_pay(run))
         return;
-    if (stages_by_turns(run))
-        stages_take_turns(run);
+    if (stages_by_compute(run))
+        stages_run_errands(run);
     else
         loads_dispatch(run);
 }

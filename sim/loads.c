@@ -258,8 +258,8 @@ void load_demand(struct run_state *run, block_id b, unsigned role)
     load_begin(run, b);
     run->role[b] = (uint8_t)(ROLE_DEMANDED | role);
     run->outstanding++;
-    if (stages_by_turns(run))
-        stages_add_turn(run, b, true);
+    if (stages_by_compute(run))
+        stages_add_errand(run, b, true);
     else
         queue(run, b);
 }

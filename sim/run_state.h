@@ -177,7 +177,7 @@ bool loads_init(struct run_state *run, struct arena *arena);
 void load_reserve(struct run_state *run, block_id b, unsigned state);
 
 /* Begins a demanded load of a block that was reserved, or, with ROLE_STREAMED, of one that is not to be kept. Where the
- * compute thread initialises blocks, its reads wait for their turn (stages.h). */
+ * compute thread initialises blocks, its reads wait for its errand (stages.h). */
 void load_demand(struct run_state *run, block_id b, unsigned role);
 
 /* The reads of a demanded block may be issued. */

@@ -64,8 +64,8 @@ bool stages_init(struct run_state *run, struct arena *arena)
     stages->alloc_ns = arena_alloc(arena, n, sizeof *stages->alloc_ns);
     stages->init_ns = arena_alloc(arena, n, sizeof *stages->init_ns);
     stages->arrived = arena_alloc(arena, n, sizeof *stages->arrived);
-    stages->turns = arena_alloc(arena, run->trace->step_uses_max + UINT64_C(1), sizeof *stages->turns);
-    if (!stages->alloc_ns || !stages->init_ns || !stages->arrived || !stages->turns)
+    stages->errands = arena_alloc(arena, run->trace->step_uses_max + UINT64_C(1), sizeof *stages->errands);
+    if (!stages->alloc_ns || !stages->init_ns || !stages->arrived || !stages->errands)
         return fail(run->err, STATUS_IO, "out of memory");
     for (uint32_t i = 0; i < LOADER_THREADS_MAX; i++)
         stages->jobs[i] = (struct stage_job){BLOCK_NONE, DROP_NONE};
@@ -168,7 +168,7 @@ void stages_arrived(struct run_state *run, block_id b)
     const bool demanded = (run->role[b] & ROLE_DEMANDED) != 0;
     if (stages->threads == 0) {
         if (!demanded)
-            load_arrive(run, b); /* as it was read; else its turn is to come */
+            load_arrive(run, b); /* as it was read; else its errand is to come */
         return;
     }
     stages->arrived[stages->arrived_count++] = b;
@@ -209,8 +209,8 @@ static uint32_t arrived_at(const struct stages *stages, block_id b)
 
 void stages_promoted(struct run_state *run, block_id b)
 {
-    if (stages_by_turns(run))
-        stages_add_turn(run, b, false);
+    if (stages_by_compute(run))
+        stages_add_errand(run, b, false);
     else
         run->stages->arrived_demanded += arrived_at(run->stages, b) < run->stages->arrived_count;
 }
@@ -234,16 +234,16 @@ void stages_restart(struct run_state *run)
     for (uint32_t i = 0; i < stages->threads; i++)
         stages->jobs[i].drop = stages->jobs[i].block != BLOCK_NONE ? DROP_DEAD : DROP_NONE;
     stages->arrived_count = stages->arrived_demanded = 0;
-    stages->turn_count = stages->missed_count = 0;
+    stages->errand_count = stages->missed_count = 0;
 }
 
-/* ---- Turns of the compute thread ---- */
+/* ---- Errands of the compute thread ---- */
 
-void stages_add_turn(struct run_state *run, block_id b, bool missed)
+void stages_add_errand(struct run_state *run, block_id b, bool missed)
 {
     struct stages *stages = run->stages;
-    must(stages->turn_count <= run->trace->step_uses_max);
-    stages->turns[stages->turn_count++] = (struct turn){b, missed};
+    must(stages->errand_count <= run->trace->step_uses_max);
+    stages->errands[stages->errand_count++] = (struct errand){b, missed};
     stages->missed_count += missed;
 }
 
@@ -256,12 +256,12 @@ static void spend(struct run_state *run, int64_t ns)
     run_book_stall(run, start_ns);
 }
 
-static void take_turn(struct run_state *run, struct turn turn)
+static void run_errand(struct run_state *run, struct errand errand)
 {
     struct stages *stages = run->stages;
-    const block_id b = turn.block;
+    const block_id b = errand.block;
     const int64_t all_ns = begin_stages(run, b);
-    if (turn.missed) {
+    if (errand.missed) {
         spend(run, stages->alloc_ns[b]);
         if (!run_goes_on(run))
             return;
@@ -274,16 +274,16 @@ static void take_turn(struct run_state *run, struct turn turn)
         loads_next_event(run);
         run_book_stall(run, start_ns);
     }
-    spend(run, turn.missed ? stages->init_ns[b] : all_ns);
+    spend(run, errand.missed ? stages->init_ns[b] : all_ns);
     if (run_goes_on(run) && !(run->host.state[b] & POLICY_RESIDENT))
         load_arrive(run, b);
 }
 
-void stages_take_turns(struct run_state *run)
+void stages_run_errands(struct run_state *run)
 {
     struct stages *stages = run->stages;
     loads_dispatch(run);
-    for (uint32_t i = 0; i < stages->turn_count && run_goes_on(run); i++)
-        take_turn(run, stages->turns[i]);
-    stages->turn_count = 0;
+    for (uint32_t i = 0; i < stages->errand_count && run_goes_on(run); i++)
+        run_errand(run, stages->errands[i]);
+    stages->errand_count = 0;
 }

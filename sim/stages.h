@@ -3,7 +3,8 @@
  *
  * With loader threads, blocks whose reads are done wait in one queue, demanded ones before prefetched ones, each in the
  * order of their arrival; each thread takes the first and is busy with it for all of its stages. Without, the compute
- * thread takes a step's blocks one at a time, in turns; a prefetched block is left as it was read until its first use.
+ * thread runs an errand for each of a step's blocks, one at a time; a prefetched block is left as it was read until its
+ * first use.
  *
  * With no such stage chosen run->stages is NULL: a block is there when its reads are. */
 #ifndef POCKETLOAD_SIM_STAGES_H
@@ -18,9 +19,9 @@ struct stage_job {
 };
 
 /* A block that the compute thread brings for the running step. */
-struct turn {
+struct errand {
     block_id block;
-    bool missed; /* its reads begin with its turn; else it was prefetched */
+    bool missed; /* its reads begin with its errand; else it was prefetched */
 };
 
 struct stages {
@@ -29,8 +30,8 @@ struct stages {
     struct stage_job jobs[LOADER_THREADS_MAX];
     block_id *arrived; /* read, and not yet on a thread; in order of arrival */
     uint32_t arrived_count, arrived_demanded;
-    struct turn *turns;
-    uint32_t turn_count, missed_count; /* missed: whose reads have not begun */
+    struct errand *errands;
+    uint32_t errand_count, missed_count; /* missed: whose reads have not begun */
 };
 
 /* Lays run->stages out, after the checks of the spec. False with run->err: out of memory, or stages that last over 18
@@ -59,18 +60,18 @@ void stages_forget(struct run_state *run, block_id b);
 void stages_restart(struct run_state *run);
 
 /* The compute thread initialises blocks itself. */
-static inline bool stages_by_turns(const struct run_state *run)
+static inline bool stages_by_compute(const struct run_state *run)
 {
     return run->stages && run->stages->threads == 0;
 }
 
-/* By turns: the running step, or the load phase, needs the block. */
-void stages_add_turn(struct run_state *run, block_id b, bool missed);
+/* Without threads: the running step, or the load phase, needs the block. */
+void stages_add_errand(struct run_state *run, block_id b, bool missed);
 
-/* By turns: brings all of them, one after the other. Time passes, as stall or load. */
-void stages_take_turns(struct run_state *run);
+/* Without threads: brings all of them, one after the other. Time passes, as stall or load. */
+void stages_run_errands(struct run_state *run);
 
-/* A turn is yet to begin its reads: no prefetch goes before them. */
+/* An errand is yet to begin its reads: no prefetch goes before them. */
 static inline bool stages_hold_prefetches(const struct run_state *run)
 {
     return run->stages && run->stages->missed_count > 0;

@@ -158,7 +158,7 @@ static void lose_blocks(struct naive_twin *twin)
         twin->jobs[i].drop = twin->drops;
         twin->jobs[i].drop_room = 0;
     }
-    twin->demand_count = twin->plan_count = twin->rest_count = twin->bring_count = 0;
+    twin->demand_count = twin->plan_count = twin->rest_count = twin->errand_count = 0;
     twin->rest_comes = false;
     twin->drop_room = twin->held = twin->pinned = twin->in_flight_bytes = 0;
     twin->order.count = 0;

@@ -42,7 +42,7 @@ void naive_delay_step(struct naive_twin *twin)
     struct naive_shadow *shadow = twin->shadow;
     uint32_t lanes = twin->spec->loader.lanes;
     *shadow = (struct naive_shadow){.follows = flash->hot_after_ns == 0 && twin->spec->loader.warm_ppm == 0 &&
-                                               !naive_by_turns(twin) && !has_orphans(twin),
+                                               !naive_by_compute(twin) && !has_orphans(twin),
                                     .start_ns = twin->now_ns,
                                     .lone = BLOCK_NONE};
     shadow->lane_count = lanes < flash->queue_depth ? lanes : flash->queue_depth;

@@ -186,7 +186,7 @@ static void access_block(struct naive_twin *twin, block_id b, struct token_numbe
     twin->result->blocks[b].accesses++;
     numbers->bytes_accessed += bytes;
     token->bytes_accessed += bytes;
-    bool raw = block->unused && block->where == NAIVE_RESIDENT && naive_by_turns(twin);
+    bool raw = block->unused && block->where == NAIVE_RESIDENT && naive_by_compute(twin);
     if (block->unused && block->where == NAIVE_RESIDENT)
         numbers->bytes_prefetch_useful += block->read_of_load;
     if (block->unused && block->where == NAIVE_LOADING)
@@ -200,7 +200,7 @@ static void access_block(struct naive_twin *twin, block_id b, struct token_numbe
         numbers->bytes_hit += bytes;
         tell_hit(twin, b);
         if (raw)
-            naive_add_turn(twin, b, false);
+            naive_add_errand(twin, b, false);
     } else if (block->where == NAIVE_LOADING && !block->waits) {
         naive_log(twin, "delayed hit", b, 0);
         numbers->delayed_hits++;
@@ -313,8 +313,8 @@ static void run_step(struct naive_twin *twin, uint32_t step, uint64_t context, s
         else if (!twin->blocks[b].streamed)
             tell_hit(twin, b);
     }
-    if (naive_by_turns(twin) && !twin->over)
-        naive_take_turns(twin, SPEND_STALL);
+    if (naive_by_compute(twin) && !twin->over)
+        naive_run_errands(twin, SPEND_STALL);
     twin->looked_up = true;
     naive_first_layer(twin);
     naive_delay_looked_up(twin);
@@ -380,9 +380,9 @@ static void begin(struct naive_twin *twin)
     twin->demands = calloc(2 * (size_t)n, sizeof *twin->demands);
     twin->plan = calloc(n, sizeof *twin->plan);
     twin->step_blocks = calloc(n, sizeof *twin->step_blocks);
-    twin->brings = calloc(n, sizeof *twin->brings);
+    twin->errands = calloc(n, sizeof *twin->errands);
     twin->rest = calloc(n, sizeof *twin->rest);
-    must(twin->blocks && twin->commands && twin->demands && twin->plan && twin->step_blocks && twin->brings &&
+    must(twin->blocks && twin->commands && twin->demands && twin->plan && twin->step_blocks && twin->errands &&
          twin->rest);
     naive_order_start(&twin->order, twin->choice, model, trace);
     struct flash_spec flash = twin->spec->device.flash;
@@ -441,7 +441,7 @@ static void end(struct naive_twin *twin)
     free(twin->demands);
     free(twin->plan);
     free(twin->step_blocks);
-    free(twin->brings);
+    free(twin->errands);
     free(twin->rest);
     free(twin->flat);
     free(twin->history);

@@ -130,8 +130,8 @@ static void load_first(struct naive_twin *twin, const block_id *first, uint32_t 
             naive_demand(twin, b);
             if (!stays(twin, b))
                 naive_release(twin);
-            if (naive_by_turns(twin))
-                naive_take_turns(twin, SPEND_LOAD);
+            if (naive_by_compute(twin))
+                naive_run_errands(twin, SPEND_LOAD);
         } else {
             naive_next_event(twin);
         }

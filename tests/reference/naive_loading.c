@@ -68,8 +68,8 @@ void naive_demand(struct naive_twin *twin, block_id b)
     naive_log(twin, "demand", b, 0);
     naive_reset_reads(twin, b);
     twin->blocks[b].demanded = true;
-    if (naive_by_turns(twin))
-        naive_add_turn(twin, b, true);
+    if (naive_by_compute(twin))
+        naive_add_errand(twin, b, true);
     else
         twin->demands[twin->demand_count++] = b;
 }
@@ -94,8 +94,8 @@ void naive_promote(struct naive_twin *twin, block_id b)
                 twin->blocks[b].reads[command->read].issued < twin->blocks[b].reads[command->read].bytes;
     }
     twin->demands[twin->demand_count++] = b;
-    if (naive_by_turns(twin))
-        naive_add_turn(twin, b, false);
+    if (naive_by_compute(twin))
+        naive_add_errand(twin, b, false);
 }
 
 /* ---- Commands ---- */
@@ -268,7 +268,7 @@ static bool may_prefetch(const struct naive_twin *twin)
     for (uint32_t i = 0; i < twin->command_count; i++)
         if (twin->commands[i].rest_due)
             return false;
-    return !twin->waits_for_room && !naive_turns_hold(twin) && prefetch_commands(twin) < most;
+    return !twin->waits_for_room && !naive_errands_hold(twin) && prefetch_commands(twin) < most;
 }
 
 void naive_issue(struct naive_twin *twin)

@@ -9,7 +9,7 @@ bool naive_has_stages(const struct naive_twin *twin)
     return (twin->spec->loader.stages & (STAGE_ALLOC | STAGE_CHECKSUM | STAGE_COPY | STAGE_REPACK)) != 0;
 }
 
-bool naive_by_turns(const struct naive_twin *twin)
+bool naive_by_compute(const struct naive_twin *twin)
 {
     return naive_has_stages(twin) && twin->spec->loader.loader_threads == 0;
 }
@@ -136,17 +136,17 @@ void naive_job_done(struct naive_twin *twin, uint32_t job)
     naive_issue(twin);
 }
 
-/* ---- Turns of the compute thread ---- */
+/* ---- Errands of the compute thread ---- */
 
-void naive_add_turn(struct naive_twin *twin, block_id b, bool missed)
+void naive_add_errand(struct naive_twin *twin, block_id b, bool missed)
 {
-    twin->brings[twin->bring_count++] = (struct naive_bring){.block = b, .missed = missed};
+    twin->errands[twin->errand_count++] = (struct naive_errand){.block = b, .missed = missed};
 }
 
-bool naive_turns_hold(const struct naive_twin *twin)
+bool naive_errands_hold(const struct naive_twin *twin)
 {
-    for (uint32_t i = 0; i < twin->bring_count; i++)
-        if (twin->brings[i].missed && !twin->brings[i].begun)
+    for (uint32_t i = 0; i < twin->errand_count; i++)
+        if (twin->errands[i].missed && !twin->errands[i].begun)
             return true;
     return false;
 }
@@ -159,18 +159,18 @@ static bool all_moved(const struct naive_block *block)
     return moved;
 }
 
-static void take_turn(struct naive_twin *twin, struct naive_bring *turn, enum naive_spending on)
+static void run_errand(struct naive_twin *twin, struct naive_errand *errand, enum naive_spending on)
 {
-    block_id b = turn->block;
+    block_id b = errand->block;
     int64_t rest_ns = alloc_ns(twin, b) + init_ns(twin, b);
-    naive_log(twin, "turn", b, (uint64_t)rest_ns);
+    naive_log(twin, "errand", b, (uint64_t)rest_ns);
     count_stages(twin, b);
-    if (turn->missed) {
+    if (errand->missed) {
         naive_spend(twin, on, alloc_ns(twin, b));
         rest_ns = init_ns(twin, b);
         if (twin->over)
             return;
-        turn->begun = true;
+        errand->begun = true;
         twin->demands[twin->demand_count++] = b;
         naive_issue(twin);
     }
@@ -183,12 +183,12 @@ static void take_turn(struct naive_twin *twin, struct naive_bring *turn, enum na
         naive_arrive(twin, b);
 }
 
-void naive_take_turns(struct naive_twin *twin, enum naive_spending on)
+void naive_run_errands(struct naive_twin *twin, enum naive_spending on)
 {
     naive_issue(twin);
-    for (uint32_t i = 0; i < twin->bring_count && !twin->over; i++)
-        take_turn(twin, &twin->brings[i], on);
-    twin->bring_count = 0;
+    for (uint32_t i = 0; i < twin->errand_count && !twin->over; i++)
+        run_errand(twin, &twin->errands[i], on);
+    twin->errand_count = 0;
 }
 
 /* ---- The header, and copies ---- */

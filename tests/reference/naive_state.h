@@ -55,10 +55,10 @@ struct naive_job {
     uint64_t drop, drop_room; /* as of a command */
 };
 
-/* A block that the compute thread brings for a step. */
-struct naive_bring {
+/* A block that the compute thread errands for a step. */
+struct naive_errand {
     block_id block;
-    bool missed; /* its reads begin with its turn */
+    bool missed; /* its reads begin with its errand */
     bool begun;
 };
 
@@ -113,8 +113,8 @@ struct naive_twin {
     /* Loading beside reading. */
     struct naive_job jobs[LOADER_THREADS_MAX];
     uint32_t job_count;
-    struct naive_bring *brings;
-    uint32_t bring_count;
+    struct naive_errand *errands;
+    uint32_t errand_count;
     int64_t copy_free_ns;
     block_id *rest; /* of the start-up set: what comes behind compute and is not begun yet, in order */
     uint32_t rest_count;
@@ -176,7 +176,7 @@ void naive_first_layer(struct naive_twin *twin);
 /* ---- naive_stages.c ---- */
 /* True when blocks have stages beside reading; and when the compute thread does them. */
 bool naive_has_stages(const struct naive_twin *twin);
-bool naive_by_turns(const struct naive_twin *twin);
+bool naive_by_compute(const struct naive_twin *twin);
 /* What follows when all reads of a block are done. */
 void naive_read_whole(struct naive_twin *twin, block_id b);
 /* Resident from now on, or, streamed, there. */
@@ -184,10 +184,10 @@ void naive_arrive(struct naive_twin *twin, block_id b);
 /* The job that is done first, or UINT32_MAX; takes it, at its time. */
 uint32_t naive_first_job(const struct naive_twin *twin);
 void naive_job_done(struct naive_twin *twin, uint32_t job);
-void naive_add_turn(struct naive_twin *twin, block_id b, bool missed);
-/* The compute thread brings all of them. */
-void naive_take_turns(struct naive_twin *twin, enum naive_spending on);
-bool naive_turns_hold(const struct naive_twin *twin);
+void naive_add_errand(struct naive_twin *twin, block_id b, bool missed);
+/* The compute thread errands all of them. */
+void naive_run_errands(struct naive_twin *twin, enum naive_spending on);
+bool naive_errands_hold(const struct naive_twin *twin);
 void naive_header(struct naive_twin *twin);
 /* When bytes of a read that has copied `before` are copied out of the page cache. */
 int64_t naive_copy(struct naive_twin *twin, uint64_t before, uint64_t bytes);
@@ -217,7 +217,7 @@ void naive_reset_reads(struct naive_twin *twin, block_id b);
 void naive_demand(struct naive_twin *twin, block_id b);
 /* The same as a prefetch. */
 void naive_begin(struct naive_twin *twin, block_id b);
-/* A step names a block that a prefetch brings. */
+/* A step names a block that a prefetch errands. */
 void naive_promote(struct naive_twin *twin, block_id b);
 /* True when the step can use the block. */
 bool naive_there(const struct naive_twin *twin, block_id b);

@@ -182,7 +182,7 @@ static int compare(const struct random_case *c, const struct run_result *engine,
 struct coverage {
     uint64_t killed, rejected, delayed, uncacheable, useful, late, wasted, evictions, read_mode, halved, restarts,
         reclaimed, rounds;
-    uint64_t by_turns, by_threads, parsed, warm, behind, preloaded;
+    uint64_t by_compute, by_threads, parsed, warm, behind, preloaded;
     struct naive_delays delays;
 };
 
@@ -224,7 +224,7 @@ static bool agree(uint64_t seed, FILE *log, struct coverage *coverage)
     coverage->halved += twin.numbers.virtual_time_ns > 512 * 1000000ll;
     const struct loader *loader = &c.spec.loader;
     const bool staged = twin.numbers.stage_alloc_ns + twin.numbers.stage_init_ns > 0;
-    coverage->by_turns += staged && loader->loader_threads == 0;
+    coverage->by_compute += staged && loader->loader_threads == 0;
     coverage->by_threads += staged && loader->loader_threads > 0;
     coverage->parsed += twin.numbers.parse_ns > 0;
     coverage->warm += twin.numbers.bytes_warm > 0;
@@ -270,7 +270,7 @@ static void twin_agrees(void **state)
         assert_true(coverage.read_mode >= 1000);
         assert_true(coverage.halved >= 200);
         assert_true(coverage.restarts >= 500 && coverage.reclaimed >= 500 && coverage.rounds >= 500);
-        assert_true(coverage.by_turns >= 1500 && coverage.by_threads >= 1500 && coverage.parsed >= 1500);
+        assert_true(coverage.by_compute >= 1500 && coverage.by_threads >= 1500 && coverage.parsed >= 1500);
         assert_true(coverage.warm >= 500 && coverage.behind >= 500 && coverage.preloaded >= 1000);
     }
 }
