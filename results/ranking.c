@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "results/estimate_words.h"
 #include "results/grid.h"
+#include "results/load_words.h"
 #include "results/memory_words.h"
 #include "results/output.h"
 #include "results/ranking.h"
@@ -211,7 +212,8 @@ static bool print_groups(FILE *file, const struct ranking_table *table, const st
         }
         print_group(file, table, &groups[g], color);
         for (size_t i = 0; ok && i < groups[g].length; i++)
-            ok = turn_print_words(file, groups[g].entries[i].record, groups[g].length > 1) &&
+            ok = load_print_words(file, groups[g].entries[i].record, groups[g].length > 1) &&
+                 turn_print_words(file, groups[g].entries[i].record, groups[g].length > 1) &&
                  memory_print_words(file, groups[g].entries[i].record, groups[g].length > 1);
         print_words(file, &groups[g], rates);
     }

@@ -51,6 +51,22 @@ ok 'where there are stages' sh -c "! grep -q repack_rate '$scratch/none'"
 "$POCKETLOAD" run "$scratch/run.ini" --db none --set loader.warm=50% --set loader.align=4KiB >/dev/null 2>"$scratch/notes"
 ok 'direct I/O passes the page cache by' grep -q 'loader.warm has no effect: loader.align = 4KiB' "$scratch/notes"
 
+# The line below the table, with the numbers of the record.
+ms() { awk -v ms="$(field "$1")" 'BEGIN { ms /= 1e6; printf "%.*f ms", ms < 10 ? 2 : ms < 100 ? 1 : 0, ms }'; }
+is 'a table tells when the weights were there' "$(run | grep '^loaded:')" \
+    "loaded: 10 % after $(ms load_10_ns), 50 % after $(ms load_50_ns), all after $(ms load_100_ns); first layer after $(ms first_layer_ns)"
+loaded() {
+    run "$@" | grep -c 'loaded:'
+}
+chunked='--set loader.mode=chunked --set loader.budget=1GiB'
+is 'of each policy' "$(run $chunked --set loader.preload=all --set policy.name=lru,fifo | sed -n 's/: loaded:.*//p' | sort | tr '\n' ' ')" 'fifo lru '
+is 'where keys of loading vary' "$(loaded $chunked --set loader.preload=none,dense)" 2
+is 'where a mapped file is parsed' "$(loaded --set loader.mode=mmap --set loader.stages=parse)" 1
+is 'where a mapped file is warm' "$(loaded --set loader.mode=mmap --set loader.warm=40%)" 1
+is 'not of weights that come on demand' "$(loaded $chunked --set policy.name=lru,pinned-lru)" 0
+is 'nor of a mapped file' "$(loaded --set loader.mode=mmap)" 0
+is 'an app that dies while it loads never has all' "$(run --set device.kill_threshold=500MiB | grep -c '^loaded: 10 % after .*, never all$')" 1
+
 # refused NAME MESSAGE OPTION...
 refused() {
     name=$1 message=$2
