@@ -71,9 +71,9 @@ bool estimates_print(FILE *file, const struct run_record *records, size_t count)
         const size_t shown = keys.count > KEYS_SHOWN ? KEYS_SHOWN : keys.count;
         for (size_t i = 0; i < shown; i++)
             print_word(file, keys.all[i].text, keys.all[i].length, &column);
-        char more[64] = "...";
+        char more[80] = "...";
         if (shown < keys.count && !cut)
-            snprintf(more, sizeof more, "and %zu more", keys.count - shown);
+            snprintf(more, sizeof more, "and %zu more: see the records' column estimates", keys.count - shown);
         if (shown < keys.count || cut)
             print_word(file, more, strlen(more), &column);
         print_word(file, tail, sizeof tail - 1, &column);

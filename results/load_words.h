@@ -1,4 +1,4 @@
-/* What a run says of the way to its first token beyond the ranking's columns: when how much of the weights was there. */
+/* What a run says of its loading beyond the ranking's columns: when how much of the weights was there. */
 #ifndef POCKETLOAD_RESULTS_LOAD_WORDS_H
 #define POCKETLOAD_RESULTS_LOAD_WORDS_H
 
@@ -8,9 +8,9 @@
 
 enum { LOAD_WORDS = 256 };
 
-/* "loaded: 10 % after 134 ms, 50 % after 415 ms, all after 789 ms; first layer after 789 ms". "" where the loader leaves
- * nothing to tell: it neither reads the whole file, nor has stages, a warm page cache or something to bring at launch
- * but pinned blocks, nor do keys of that kind vary. */
+/* "loaded: 10 % after 134 ms, 50 % after 415 ms, all after 789 ms; first layer after 789 ms". "" where the loader
+ * leaves nothing to tell: it neither reads the whole file, nor has stages, a warm page cache or something to bring at
+ * launch but pinned blocks, nor do keys of that kind vary. */
 const char *load_words(const struct run_record *record, char out[LOAD_WORDS]);
 
 /* A line for it where it is not "", after the policy's name where `named`. False without memory. */

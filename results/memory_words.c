@@ -42,6 +42,18 @@ const char *process_words(const struct run_record *record, char out[PROCESS_WORD
     return out;
 }
 
+const char *swap_words(const struct run_record *record, char out[SWAP_WORDS])
+{
+    const struct run_numbers *n = &record->numbers;
+    char gone[UNITS_TEXT], back[UNITS_TEXT], peak[UNITS_TEXT];
+    out[0] = '\0';
+    if (n->outcome != OUTCOME_FAILED && n->bytes_swapped_out > 0)
+        snprintf(out, SWAP_WORDS, "swap, of all apps: %s compressed, %s of it brought back; it took %s at most",
+                 format_bytes(n->bytes_swapped_out, gone), format_bytes(n->bytes_swapped_in, back),
+                 format_bytes(n->peak_zram_bytes, peak));
+    return out;
+}
+
 const char *kill_words(const struct run_record *record, char out[KILL_WORDS])
 {
     const uint64_t count = record->numbers.apps_killed;
@@ -67,8 +79,9 @@ static bool print_line(FILE *file, const struct run_record *record, bool named, 
 
 bool memory_print_words(FILE *file, const struct run_record *record, bool named)
 {
-    char words[MEMORY_WORDS], processes[PROCESS_WORDS], kills[KILL_WORDS];
+    char words[MEMORY_WORDS], processes[PROCESS_WORDS], swap[SWAP_WORDS], kills[KILL_WORDS];
     return print_line(file, record, named, memory_words(record, words)) &&
            print_line(file, record, named, process_words(record, processes)) &&
+           print_line(file, record, named, swap_words(record, swap)) &&
            print_line(file, record, named, kill_words(record, kills));
 }

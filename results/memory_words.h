@@ -1,4 +1,4 @@
-/* What a run says of memory beyond the ranking's columns: a mapped file's faults and peaks, apps that were killed. */
+/* What a run says of memory beyond the ranking's columns: a mapped file's faults and peaks, swap, killed apps. */
 #ifndef POCKETLOAD_RESULTS_MEMORY_WORDS_H
 #define POCKETLOAD_RESULTS_MEMORY_WORDS_H
 
@@ -15,6 +15,10 @@ const char *memory_words(const struct run_record *record, char out[MEMORY_WORDS]
  */
 enum { PROCESS_WORDS = PAGE_PROCESSES_MAX * 128 };
 const char *process_words(const struct run_record *record, char out[PROCESS_WORDS]);
+
+/* "swap, of all apps: 4.20 GiB compressed, 1.10 GiB of it brought back; it took 1.50 GiB at most", or "". */
+enum { SWAP_WORDS = 256 };
+const char *swap_words(const struct run_record *record, char out[SWAP_WORDS]);
 
 /* "2 apps were killed: mail(900) at 1.200 s by lmkd; ...", or "". */
 enum { KILL_WORDS = RUN_KILLS_TEXT + 64 };

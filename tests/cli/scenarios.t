@@ -121,4 +121,10 @@ is 'without an allocator too' "$(of peak_activation_bytes bare)" $((40 * activat
 is 'and nothing else differs in the peak' "$(($(of peak_memory_bytes kept) - $(of peak_memory_bytes reused)))" $((39 * activation))
 is 'neither fails' "$(of alloc_failures reused) $(of alloc_failures kept)" '0 0'
 
+# ---- A table tells of swap ----
+swap() { "$POCKETLOAD" run tests/scenarios/read-or-mapped.ini --db none -q --set loader.mode=read --set device.kill=none "$@"; }
+is 'a table tells what was compressed' \
+    "$(swap --set device.zram=4GiB | grep -c '^swap, of all apps: .*iB compressed, .*iB of it brought back; it took .*iB at most$')" 1
+is 'where anything was' "$(swap --set device.ram=8GiB --set device.zram=4GiB | grep -c '^swap')" 0
+
 finish

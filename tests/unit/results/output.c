@@ -293,7 +293,7 @@ static void estimates_are_wrapped_and_cut(void **state)
     char *text = rank(&run.record, 1, false);
     const char *line = strstr(text, "\nestimates: device.key_00 ");
     assert_non_null(line);
-    assert_non_null(strstr(line, "device.key_19 and 4 more"));
+    assert_non_null(strstr(line, "device.key_19\n           and 4 more: see the records' column estimates"));
     assert_null(strstr(line, "device.key_20"));
     for (line++; *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 1, 110);
