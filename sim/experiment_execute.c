@@ -173,6 +173,18 @@ static void note_mapped(const struct run_config *config, uint64_t cycle, char *o
                  format_bytes(cycle, cycle_text), format_bytes(rest, rest_text));
 }
 
+/* A phone that is asked to be hot and cannot be. Returns the line's length. */
+static size_t note_heat(const struct device *device, char *out, size_t size)
+{
+    static const char text[] = "device.heat = hot has no effect: neither soc_hot_after nor hot_after says when this "
+                               "phone gets hot\n";
+    const bool gets_hot = device->heat.hot_after_ns > 0 || device->flash.hot_after_ns > 0;
+    if (device->heat.mode != HEAT_HOT || gets_hot || size < sizeof text)
+        return 0;
+    memcpy(out, text, sizeof text);
+    return sizeof text - 1;
+}
+
 bool experiment_notes(struct experiment *experiment, size_t index, struct prepared *cache, char *out, size_t size,
                       struct error *err)
 {
@@ -184,7 +196,9 @@ bool experiment_notes(struct experiment *experiment, size_t index, struct prepar
     uint64_t cycle = cache->trace.cycle_bytes;
     if (config->loader.mode == LOADER_MMAP)
         note_mapped(config, cycle, out, size);
-    size_t length = note_loading(config, out, size);
+    size_t length = strlen(out);
+    length += note_heat(&config->device, out + length, size - length);
+    length += note_loading(config, out + length, size - length);
     if (config->loader.mode != LOADER_CHUNKED)
         return true;
     if (config->loader.budget_bytes < cycle) {

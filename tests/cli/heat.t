@@ -68,6 +68,11 @@ is 'and is hot all the time' "$(json hot_at_ns "$scratch/hot.json") $(json hot_n
 # shellcheck disable=SC2086
 run $hot --set device.heat=from_cold,hot >"$scratch/table"
 ok 'a table of both has both columns' grep -Eq 'tok/s +cold +hot +waiting' "$scratch/table"
+notes() { "$POCKETLOAD" run "$scratch/run.ini" --db none "$@" 2>&1 >/dev/null | grep -c '^note: device.heat = hot has no effect'; }
+# shellcheck disable=SC2086
+is 'a phone that cannot get hot is told, one that can is not' \
+    "$(notes --set device.heat=from_cold,hot) $(notes --set device.heat=from_cold) $(notes $hot --set device.heat=hot) $(notes --set device.hot_after=1s --set device.heat=hot)" \
+    '1 0 0 0'
 # shellcheck disable=SC2086
 run --set device.soc_hot_after=1h --format json >"$scratch/cold.json"
 is 'no number of what did not happen' "$(json tokens_per_s_hot "$scratch/cold.json") $(json hot_at_ns "$scratch/cold.json")" 'null null'
