@@ -29,8 +29,8 @@ static const char *cell_text(const struct column *column, const void *record, ch
         memcpy(&value, at, sizeof value);
         if (isnan(value))
             return "";
-        if (ends_with(column->name, "_share"))
-            snprintf(out, CELL_BYTES, "%.1f %%", 100 * value);
+        if (ends_with(column->name, "_share") || strcmp(column->name, "error") == 0)
+            snprintf(out, CELL_BYTES, "%.1f %%", fabs(value) < 0.0005 ? 0.0 : 100 * value);
         else
             snprintf(out, CELL_BYTES, "%.6g", value);
         return out;

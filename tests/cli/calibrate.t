@@ -94,6 +94,7 @@ is 'a row for each line' "$(grep -c '^read,' "$scratch/fit.csv")" 20
 "$POCKETLOAD" calibrate fit - --format csv <"$scratch/table.csv" >"$scratch/stdin.csv"
 same 'from standard input' "$scratch/stdin.csv" "$scratch/fit.csv"
 ok 'for people' sh -c '"$0" calibrate fit "$1" | grep -Eq "^flash_setup +100 us"' "$POCKETLOAD" "$scratch/table.csv"
+ok 'its error as a percentage' sh -c '"$0" calibrate fit "$1" | grep -Eq "^fit_worst +0\.0 %$"' "$POCKETLOAD" "$scratch/table.csv"
 printf 'lanes,block_kib,mib_per_s\n1,4,x\n' >"$scratch/bad.csv"
 bad 3 'bad.csv:2: mib_per_s: "x"' 'no number' calibrate fit "$scratch/bad.csv"
 printf 'lanes,block_kib,mib_per_s\n1,4,5\n2,4,6\n3,4,7\n' >"$scratch/bad.csv"
