@@ -44,7 +44,7 @@ int command_model(int argc, char **argv)
     static const struct command actions[] = {
         {"list", "", "the model profiles", list},
         {"show", "PROFILE|FILE", "shape, blocks and sizes of one", model_show},
-        {"quants", "PROFILE", "the sizes of one in every quantisation", model_quants},
+        {"quants", "PROFILE|config.json", "the sizes of one in every quantisation", model_quants},
     };
     return command_dispatch(actions, sizeof actions / sizeof actions[0], argc, argv);
 }

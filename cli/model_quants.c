@@ -1,11 +1,13 @@
 /* `pocketload model quants`: a model in every quantisation, side by side. */
 #include "cli/model_quants.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #include "cli/action.h"
 #include "cli/common.h"
 #include "sim/experiment.h"
+#include "workloads/hf_config.h"
 #include "workloads/model.h"
 
 enum { NAME_BYTES = 128 };
@@ -59,24 +61,36 @@ static bool fill_row(const char *name, const struct shape *shape, enum quant qua
     return true;
 }
 
+/* The numbers of a profile, or of a config.json, which knows no perplexity. */
+static bool read_shape(const char *name, struct shape *shape, char label[NAME_BYTES], double perplexity[QUANTS],
+                       struct error *err)
+{
+    if (model_file_kind(name) == MODEL_FILE_CONFIG) {
+        for (int q = 0; q < QUANTS; q++)
+            perplexity[q] = (double)NAN;
+        model_file_label(name, label, NAME_BYTES);
+        return hf_config_read(name, shape, err);
+    }
+    struct profile_dirs dirs;
+    profile_dirs_find(&dirs);
+    return profile_read_model(name, dirs.list, shape, label, err) &&
+           profile_read_perplexity(name, dirs.list, perplexity, err);
+}
+
 int model_quants(int argc, char **argv)
 {
     struct action_input input;
     int status;
-    if (!action_start(argc, argv, "PROFILE", "Shows a model's size and published quality in every quantisation.",
-                      &input, &status))
+    if (!action_start(argc, argv, "PROFILE|config.json",
+                      "Shows a model's size and published quality in every quantisation.", &input, &status))
         return status;
-    struct profile_dirs dirs;
     struct shape shape;
     struct error err;
     char name[NAME_BYTES];
     struct quant_row rows[QUANTS];
     uint64_t weights;
     double perplexity[QUANTS];
-    profile_dirs_find(&dirs);
-    bool good = profile_read_model(input.name, dirs.list, &shape, name, &err) &&
-                profile_read_perplexity(input.name, dirs.list, perplexity, &err) &&
-                count_weights(name, shape, &weights, &err);
+    bool good = read_shape(input.name, &shape, name, perplexity, &err) && count_weights(name, shape, &weights, &err);
     for (int q = 0; good && q < QUANTS; q++)
         good = fill_row(name, &shape, (enum quant)q, weights, perplexity[q], &rows[q], &err);
     good = good &&

@@ -124,7 +124,14 @@ ok 'bits of the file for each of its weights' awk -F , \
     "$scratch/quants.csv"
 ok 'for people' sh -c '"$0" model quants llama-3.2-1b | grep -Eq "^q8_0 +8[.][0-9]+ +1[.]2[0-9] GiB"' "$POCKETLOAD"
 bad 2 '^pocketload: unknown model "llama-3.2-1": did you mean' 'an unknown model' model quants llama-3.2-1
-bad 2 'PROFILE is missing' 'no model' model quants
+bad 2 'config.json is missing' 'no model' model quants
+"$POCKETLOAD" model quants "$scratch/tiny/config.json" --format csv >"$scratch/tiny.csv"
+for quant in q4_0 f32; do
+    show "$scratch/tiny/config.json" --quant $quant
+    is "a config.json in $quant, and no perplexity" "$(grep "^$quant," "$scratch/tiny.csv" | cut -d , -f 3,4,6)" \
+        "$(of weights_bytes),$(of file_bytes),"
+done
+bad 4 'nothing.json: No such file' 'a config.json that is not there' model quants nothing.json
 
 ok 'the many names of quant do not widen the table of keys' sh -c \
     '"$0" help config | grep -Eq "^model +quant +iq1_s [|] [.]{3} [|] f32 +q4_0 "' "$POCKETLOAD"
