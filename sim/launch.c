@@ -187,8 +187,7 @@ static void begin_rest(struct run_state *run)
     if (!placing_pay(run))
         return;
     run->streams = launch->next < launch->count && run->spec->loader.overlap != OVERLAP_NONE;
-    if (run->streams)
-        loads_dispatch(run);
+    loads_dispatch(run); /* also what the first chunk has waiting: while the allocator was paid no lane was given out */
 }
 
 void launch(struct run_state *run)

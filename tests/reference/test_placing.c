@@ -11,7 +11,7 @@
 #include "tests/cmocka_fixed.h"
 #include "tests/reference/random_case.h"
 
-enum { CASES = 2000 };
+enum { CASES = 6000 };
 #define FIRST_SEED 200000u /* apart from the cases of other tests */
 
 #define HOLDS(c, condition)                                                                                            \
