@@ -40,7 +40,8 @@ static void what_is_cut_is_said(void **state)
     prints(cut, 2, "\nestimates: device.ram device.kill ... (nobody measured or published these)\n");
     static const char *const many[] = {"a b c d e f g h i j k l m n o p q r s t u v w"};
     prints(many, 1,
-           "\nestimates: a b c d e f g h i j k l m n o p q r s t and 3 more (nobody measured or published these)\n");
+           "\nestimates: a b c d e f g h i j k l m n o p q r s t and 3 more: see the records' column estimates\n"
+           "           (nobody measured or published these)\n");
 }
 
 int main(void)
