@@ -96,7 +96,8 @@ static bool loading_key_matters(const struct run_config *config, const char *key
                  {"copy_rate", STAGE_COPY},
                  {"repack_rate", STAGE_REPACK}};
     const struct loader *loader = &config->loader;
-    const bool copies = loader->warm_ppm > 0 && loader->mode != LOADER_MMAP && loader->align_bytes == 1;
+    const bool copies = loader->warm_ppm > 0 && loader->align_bytes == 1 &&
+                        (loader->mode != LOADER_MMAP || (loader->stages & STAGE_PARSE) != 0);
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         if (strcmp(key, rates[i].key) == 0)
             return (loader->stages & rates[i].stage) != 0 || (rates[i].stage == STAGE_COPY && copies);
