@@ -4,14 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
-bool model_choice_is_file(const char *text)
+static bool names_file(const char *text, size_t length)
 {
-    static const char *const suffixes[] = {".gguf", ".safetensors", ".safetensors.index.json"};
-    const size_t length = strlen(text);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (length > strlen(suffixes[i]) && strcmp(text + length - strlen(suffixes[i]), suffixes[i]) == 0)
+    static const char *const suffixes[] = {".gguf", ".safetensors", ".json"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        const size_t size = strlen(suffixes[i]);
+        if (length > size && strncmp(text + length - size, suffixes[i], size) == 0)
             return true;
+    }
     return false;
+}
+
+size_t model_choice_file_length(const char *text)
+{
+    const size_t length = strlen(text);
+    const char *colon = strrchr(text, ':');
+    if (names_file(text, length))
+        return length;
+    return colon && names_file(text, (size_t)(colon - text)) ? (size_t)(colon - text) : 0;
 }
 
 static struct model_choice *new_choice(const struct settings_reader *reader, const char *text, const char *name,
@@ -28,18 +38,6 @@ static struct model_choice *new_choice(const struct settings_reader *reader, con
     return NULL;
 }
 
-bool model_choice_of_file(const struct settings_reader *reader, const char *path, const struct model_choice **choice,
-                          struct error *err)
-{
-    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
-    struct model_choice *made = new_choice(reader, last, last, err);
-    if (!made)
-        return false;
-    made->spec.file = path;
-    *choice = made;
-    return true;
-}
-
 static bool parse_quant(const struct settings_reader *reader, const char *text, enum quant *quant, struct error *err)
 {
     const struct option *option = option_find(reader->options, reader->option_count, "model", "quant");
@@ -48,6 +46,29 @@ static bool parse_quant(const struct settings_reader *reader, const char *text, 
     if (!option_parse(option, text ? text : option->fallback, reader->arena, &value, err))
         return fail_in(err, "quantisation");
     *quant = (enum quant)value.number;
+    return true;
+}
+
+bool model_choice_of_file(const struct settings_reader *reader, const char *path, const char *quant_text,
+                          const struct model_choice **choice, struct error *err)
+{
+    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    const bool numbers = model_file_kind(path) == MODEL_FILE_CONFIG;
+    char label[128], shown[256];
+    enum quant quant = 0;
+    if (!numbers && quant_text)
+        return fail(err, STATUS_USAGE, "%s brings its weights as they are; expected it without :%.64s", last,
+                    quant_text);
+    if (numbers && !parse_quant(reader, quant_text, &quant, err))
+        return false;
+    model_file_label(path, label, sizeof label);
+    snprintf(shown, sizeof shown, "%s:%s", label, quant_names[quant]);
+    struct model_choice *made = new_choice(reader, numbers ? shown : last, numbers ? label : last, err);
+    if (!made)
+        return false;
+    made->spec.file = path;
+    made->spec.quant = quant;
+    *choice = made;
     return true;
 }
 

@@ -113,10 +113,15 @@ static bool resolve_path(const struct items *items, const char *path, const char
 
 static bool read_model(struct items *items, const char *text, const struct model_choice **model, struct error *err)
 {
-    const char *path;
-    if (!model_choice_is_file(text))
+    const size_t length = model_choice_file_length(text);
+    const char *path, *quant = text[length] == ':' ? text + length + 1 : NULL;
+    if (length == 0)
         return model_choice_of_profile(items->reader, text, model, &items->placed, err);
-    return resolve_path(items, text, &path, err) && model_choice_of_file(items->reader, path, model, err);
+    char *name = arena_strdup(items->reader->arena, text);
+    if (!name)
+        return fail(err, STATUS_IO, "out of memory");
+    name[length] = '\0';
+    return resolve_path(items, name, &path, err) && model_choice_of_file(items->reader, path, quant, model, err);
 }
 
 static bool read_item(struct items *items, const char *text, struct error *err)

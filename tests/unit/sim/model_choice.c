@@ -89,6 +89,44 @@ static void numbers_make_the_key(void **state)
     rmdir(folder);
 }
 
+/* A config.json is numbers, as a profile is. */
+static void config_json_is_a_model(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/pocketload-choice-XXXXXX", path[128], text[512];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 64, \"intermediate_size\": 96,\n"
+          "\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"num_hidden_layers\": 2, \"vocab_size\": 100}\n",
+          file);
+    fclose(file);
+    snprintf(text, sizeof text, BASE "draft = %s, %s:q8_0\n", path, path);
+    struct experiment *e = parse(text, dirs);
+    struct error err;
+    const char *const label = strrchr(folder, '/') + 1;
+    for (size_t i = 0; i < 2; i++) {
+        const struct model_choice *draft = experiment_run(e, i)->draft;
+        snprintf(text, sizeof text, "%s:%s", label, i == 0 ? "q4_0" : "q8_0");
+        assert_string_equal(draft->text, text);
+        assert_string_equal(draft->spec.name, label);
+        assert_string_equal(draft->spec.file, path);
+        assert_int_equal(draft->spec.quant, i == 0 ? QUANT_Q4_0 : QUANT_Q8_0);
+    }
+    assert_string_not_equal(experiment_run_key(e, 0, &err), experiment_run_key(e, 1, &err));
+    experiment_free(e);
+    char other[160];
+    snprintf(other, sizeof other, "%s/model.gguf", folder);
+    assert_int_equal(rename(path, other), 0);
+    snprintf(text, sizeof text, BASE "draft = %s:q8_0\n", other);
+    refused(text, "x.ini:8: workload.draft: model.gguf brings its weights as they are; expected it without :q8_0");
+    unlink(other);
+    rmdir(folder);
+    refused_as(STATUS_IO, BASE "draft = config.json:q8_0\n",
+               "x.ini:8: workload.draft: cannot find config.json: No such file or directory");
+}
+
 static void errors_name_their_place(void **state)
 {
     (void)state;
@@ -136,9 +174,8 @@ static void policies_see_all_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles_are_inlined),
-        cmocka_unit_test(numbers_make_the_key),
-        cmocka_unit_test(errors_name_their_place),
+        cmocka_unit_test(profiles_are_inlined),    cmocka_unit_test(numbers_make_the_key),
+        cmocka_unit_test(config_json_is_a_model),  cmocka_unit_test(errors_name_their_place),
         cmocka_unit_test(policies_see_all_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
