@@ -153,20 +153,34 @@ static struct segment pause_of(struct chat *chat)
     return pause;
 }
 
-static bool add_turn(struct chat *chat, uint32_t number, struct error *err)
+/* Who speaks in the turn, with the prompt said and what the pause before it leaves of the KV caches; NULL: too much is
+ * said. */
+static struct speaker *begin_turn(struct chat *chat, uint32_t number, struct segment *pause, struct error *err)
 {
     const struct workload_spec *spec = chat->spec;
     const bool takes_turns = chat->speaker_count > 1 && !chat->drafts;
     struct speaker *speaker = &chat->speakers[takes_turns && number % 2 == 0 ? 1 : 0];
     const bool talks = spec->kind == WORKLOAD_CHAT;
     chat->turn = talks ? number : 0;
+    *pause = pause_of(chat);
+    const uint64_t before = talks && speaker->said == 0 ? spec->system_tokens : speaker->said;
+    if (talks && before + spec->prompt_tokens + spec->output_tokens > CONTEXT_MAX) {
+        says_too_much(spec, err);
+        return NULL;
+    }
+    speaker->said = (uint32_t)before + spec->prompt_tokens;
+    return speaker;
+}
+
+static bool add_turn(struct chat *chat, uint32_t number, struct error *err)
+{
+    const struct workload_spec *spec = chat->spec;
+    struct segment segment;
+    struct speaker *speaker = begin_turn(chat, number, &segment, err);
+    if (speaker == NULL)
+        return false;
     if (spec->adapters > 0)
         chat->adapter = spec->adapter_switch == ADAPTER_TURN ? (number - 1) % spec->adapters : 0;
-    struct segment segment = pause_of(chat);
-    const uint64_t before = talks && speaker->said == 0 ? spec->system_tokens : speaker->said;
-    if (talks && before + spec->prompt_tokens + spec->output_tokens > CONTEXT_MAX)
-        return says_too_much(spec, err);
-    speaker->said = (uint32_t)before + spec->prompt_tokens;
     const bool prompt = speaker->said > speaker->held;
     const uint32_t decoded = spec->output_tokens - prompt;
     if (prompt) {
@@ -260,6 +274,30 @@ static bool add_speakers(struct chat *chat, const struct model *model, struct er
     return true;
 }
 
+/* Each token of a prompt chooses experts, and where turns begin anew they are many: told before they are chosen, as a
+ * trace has no room for them. */
+static bool check_choices(struct chat *chat, uint32_t turns, struct error *err)
+{
+    uint64_t choices = 0;
+    for (uint32_t turn = 1; turn <= turns; turn++) {
+        struct segment pause;
+        struct speaker *speaker = begin_turn(chat, turn, &pause, err);
+        if (speaker == NULL)
+            return false;
+        choices += (speaker->said - speaker->held) * experts_of_token(&speaker->experts);
+        if (choices > UINT32_MAX)
+            return fail(err, STATUS_USAGE,
+                        "kind = %s: the tokens of all prompts choose more than %" PRIu32
+                        " experts: expected fewer turns or tokens",
+                        kind_names[chat->spec->kind], UINT32_MAX);
+        speaker->said += chat->spec->output_tokens;
+        speaker->held = speaker->said - 1;
+    }
+    for (uint32_t i = 0; i < chat->speaker_count; i++)
+        chat->speakers[i].said = chat->speakers[i].held = 0;
+    return true;
+}
+
 static bool add_turns(struct chat *chat, const struct model *model, struct error *err)
 {
     const struct workload_spec *spec = chat->spec;
@@ -268,7 +306,10 @@ static bool add_turns(struct chat *chat, const struct model *model, struct error
     chat->builder->kv_type = spec->kv_type;
     if (chat->speaker_count > 1 && !chat->drafts)
         trace->second_kv = chat->speakers[1].kv;
-    for (uint32_t turn = 1; turn <= (spec->kind == WORKLOAD_CHAT ? spec->turns : 1); turn++)
+    const uint32_t turns = spec->kind == WORKLOAD_CHAT ? spec->turns : 1;
+    if (!check_choices(chat, turns, err))
+        return false;
+    for (uint32_t turn = 1; turn <= turns; turn++)
         if (!add_turn(chat, turn, err))
             return false;
     return trace_finish(chat->builder, model, err);

@@ -154,6 +154,14 @@ bool experts_init(struct experts *experts, const struct workload_spec *spec, con
     return true;
 }
 
+uint64_t experts_of_token(const struct experts *experts)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; experts->choosers != NULL && i < experts->walk->step_count; i++)
+        count += experts->choosers[i].top_k; /* 0: a dense layer */
+    return count;
+}
+
 /* The experts of `tokens` tokens, token after token. */
 static bool choose_experts(struct experts *experts, uint32_t i, uint32_t tokens, size_t *count, struct error *err)
 {

@@ -26,6 +26,9 @@ bool experts_init(struct experts *experts, const struct workload_spec *spec, con
                   struct error *err);
 void experts_free(struct experts *experts);
 
+/* How many experts a token chooses, of all layers together. */
+uint64_t experts_of_token(const struct experts *experts);
+
 /* Adds the step i of the walk for the next pass->tokens tokens: with the experts that they choose, token after token.
  */
 bool experts_add_step(struct experts *experts, uint32_t i, const struct pass *pass, struct trace_builder *builder,

@@ -344,6 +344,26 @@ static void test_refusals(void **state)
     model_free(&model);
 }
 
+/* 65,535 turns of 8 tokens that all say the whole conversation again: 17 * 10^9 tokens, none of which is made. */
+static void test_more_choices_than_a_trace_has_room_for(void **state)
+{
+    (void)state;
+    const struct shape shape = small_shape(4);
+    struct model model;
+    make_shape(&model, &shape);
+    struct workload_spec spec = chat(65535, 4, 4);
+    spec.keep_kv = false;
+    refused(&spec, &model,
+            "kind = chat: the tokens of all prompts choose more than 4294967295 experts: expected fewer turns or "
+            "tokens");
+    spec.keep_kv = true;
+    spec.background = BACKGROUND_RESTART;
+    refused(&spec, &model,
+            "kind = chat: the tokens of all prompts choose more than 4294967295 experts: expected fewer turns or "
+            "tokens");
+    model_free(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_two_models_take_turns),
         cmocka_unit_test(test_adapters),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_more_choices_than_a_trace_has_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
