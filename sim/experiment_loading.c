@@ -162,6 +162,9 @@ bool preload_bind(const struct run_config *config, const struct model *model, st
             blocks[loader->preload_count++] = b;
         named[b] = true;
     }
+    if (loader->preload_count == 0)
+        return fail(err, STATUS_USAGE, "loader.preload: \"%.64s\" names no block; expected blocks:NAME;NAME",
+                    config->preload);
     loader->preload_blocks = blocks;
     return true;
 }
