@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "sim/experiment_parts.h"
+#include "sim/option_tables.h"
 
 static bool check_required(const struct selection *selection, struct error *err)
 {
@@ -105,6 +106,12 @@ static bool is_version(const char *text)
     }
 }
 
+bool version_check(const char *text, struct error *err)
+{
+    return is_version(text) ||
+           fail(err, STATUS_USAGE, "\"%.40s\" is no version; expected numbers joined by dots: 17.4", text);
+}
+
 struct version_limit {
     char *version;
     uint64_t limit_bytes, entitled_bytes;
@@ -174,8 +181,6 @@ static bool finish_jetsam(const struct selection *selection, struct run_config *
     const struct chosen *by_os = chosen_of(selection, "device", "jetsam_by_os");
     char lowest[JETSAM_TEXT] = "", text[256];
     struct error why;
-    if (config->os_version && !is_version(config->os_version))
-        return fail_at(selection, "device", "os_version", err, "no version; expected numbers joined by dots: 17.4");
     if (by_os->setting && !limits_by_version(by_os->setting->values[by_os->item].text, config->os_version, limit,
                                              &entitled, lowest, &why))
         return fail_at(selection, "device", "jetsam_by_os", err, why.text);

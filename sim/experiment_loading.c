@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "sim/experiment_parts.h"
+#include "sim/option_tables.h"
 
 static const char *const stage_names[] = {"alloc", "parse", "checksum", "copy", "repack"};
 enum { STAGE_NAMES = sizeof stage_names / sizeof *stage_names, FIRST_LAYERS_MAX = 1 << 24, TEXT_BYTES = 512 };
@@ -67,67 +68,81 @@ static bool finish_stages(const struct selection *selection, struct run_config *
 
 /* ---- The start-up set ---- */
 
-static bool finish_first_chunk(const struct selection *selection, struct run_config *config, struct error *err)
+/* first_chunk, and first_layers or first_bytes. */
+static bool read_first_chunk(const char *text, struct loader *loader, struct error *err)
 {
     static const char layers_word[] = "embedding+";
-    struct loader *loader = &config->loader;
-    const char *given = config->first_chunk;
-    char text[TEXT_BYTES];
     struct error why;
     uint64_t layers;
     loader->first_chunk = FIRST_ALL;
-    if (strcmp(given, "all") == 0)
+    if (strcmp(text, "all") == 0)
         return true;
-    if (strncmp(given, layers_word, sizeof layers_word - 1) == 0) {
-        if (!parse_count(given + sizeof layers_word - 1, 0, FIRST_LAYERS_MAX, &layers, &why)) {
-            snprintf(text, sizeof text, "\"%.64s\": %.300s; expected the number of layers: embedding+2", given,
-                     why.text);
-            return fail_at(selection, "loader", "first_chunk", err, text);
-        }
+    if (strncmp(text, layers_word, sizeof layers_word - 1) == 0) {
+        if (!parse_count(text + sizeof layers_word - 1, 0, FIRST_LAYERS_MAX, &layers, &why))
+            return fail(err, STATUS_USAGE, "\"%.64s\": %.300s; expected the number of layers: embedding+2", text,
+                        why.text);
         loader->first_chunk = FIRST_LAYERS;
         loader->first_layers = (uint32_t)layers;
-        snprintf(text, sizeof text, "%s%u", layers_word, loader->first_layers);
-        return keep_text(selection, text, &config->first_chunk, err);
+        return true;
     }
-    if (!parse_bytes(given, &loader->first_bytes, &why)) {
-        snprintf(text, sizeof text,
-                 "\"%.64s\" is neither all nor embedding+LAYERS nor a size; expected embedding+2 or "
-                 "256MiB",
-                 given);
-        return fail_at(selection, "loader", "first_chunk", err, text);
-    }
+    if (!parse_bytes(text, &loader->first_bytes, &why))
+        return fail(err, STATUS_USAGE,
+                    "\"%.64s\" is neither all nor embedding+LAYERS nor a size; expected embedding+2 or 256MiB", text);
     loader->first_chunk = FIRST_BYTES;
-    snprintf(text, sizeof text, "%lluB", (unsigned long long)loader->first_bytes);
+    return true;
+}
+
+bool first_chunk_check(const char *text, struct error *err)
+{
+    struct loader loader = {0};
+    return read_first_chunk(text, &loader, err);
+}
+
+static bool finish_first_chunk(const struct selection *selection, struct run_config *config, struct error *err)
+{
+    const struct loader *loader = &config->loader;
+    char text[TEXT_BYTES] = "all";
+    must(read_first_chunk(config->first_chunk, &config->loader, err)); /* checked when it was read */
+    if (loader->first_chunk == FIRST_LAYERS)
+        snprintf(text, sizeof text, "embedding+%u", loader->first_layers);
+    else if (loader->first_chunk == FIRST_BYTES)
+        snprintf(text, sizeof text, "%lluB", (unsigned long long)loader->first_bytes);
     return keep_text(selection, text, &config->first_chunk, err);
 }
 
 static const char blocks_word[] = "blocks:";
 
-static bool finish_preload(const struct selection *selection, struct run_config *config, struct error *err)
+static bool read_preload(const char *text, enum preload *preload, struct error *err)
 {
     static const char *const words[] = {"none", "all", "dense"};
-    char text[TEXT_BYTES], near[256];
+    const size_t length = sizeof blocks_word - 1;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(config->preload, words[i]) != 0)
+        if (strcmp(text, words[i]) != 0)
             continue;
-        config->loader.preload = (enum preload)i;
+        *preload = (enum preload)i;
         return true;
     }
-    config->loader.preload = PRELOAD_BLOCKS;
-    const size_t length = sizeof blocks_word - 1;
-    if (strncmp(config->preload, blocks_word, length) == 0 && config->preload[length] != '\0')
-        return true;
-    const char *nearest = suggest(config->preload, words, sizeof words / sizeof *words);
+    *preload = PRELOAD_BLOCKS;
+    if (strncmp(text, blocks_word, length) == 0 && text[length] != '\0')
+        return text[length + strspn(text + length, ";")] != '\0' ||
+               fail(err, STATUS_USAGE, "\"%.64s\" names no block; expected blocks:NAME;NAME", text);
+    const char *nearest = suggest(text, words, sizeof words / sizeof *words);
+    char near[256];
     snprintf(near, sizeof near, nearest ? ": did you mean %s?" : "; expected none, all, dense or blocks:NAME;NAME",
              nearest);
-    snprintf(text, sizeof text, "unknown value \"%.64s\"%s", config->preload, near);
-    return fail_at(selection, "loader", "preload", err, text);
+    return fail(err, STATUS_USAGE, "unknown value \"%.64s\"%s", text, near);
+}
+
+bool preload_check(const char *text, struct error *err)
+{
+    enum preload preload;
+    return read_preload(text, &preload, err);
 }
 
 bool finish_loading(const struct selection *selection, struct run_config *config, struct error *err)
 {
     return finish_stages(selection, config, err) && finish_first_chunk(selection, config, err) &&
-           finish_preload(selection, config, err);
+           read_preload(config->preload, &config->loader.preload, err);
 }
 
 /* The nearest names of blocks, for a name that is none. */
@@ -162,9 +177,7 @@ bool preload_bind(const struct run_config *config, const struct model *model, st
             blocks[loader->preload_count++] = b;
         named[b] = true;
     }
-    if (loader->preload_count == 0)
-        return fail(err, STATUS_USAGE, "loader.preload: \"%.64s\" names no block; expected blocks:NAME;NAME",
-                    config->preload);
+    must(loader->preload_count > 0); /* the text names one */
     loader->preload_blocks = blocks;
     return true;
 }

@@ -13,6 +13,11 @@ struct option_section {
 extern const struct option_section experiment_section, device_section, model_section, workload_section, loader_section,
     policy_section;
 
+/* Checks of texts, in experiment_loading.c and experiment_device.c: also where a run has no use for them. */
+bool version_check(const char *text, struct error *err);
+bool first_chunk_check(const char *text, struct error *err);
+bool preload_check(const char *text, struct error *err);
+
 #define FIELD(member) .offset = offsetof(struct run_config, member), .width = sizeof(((struct run_config *)0)->member)
 #define NAMES(table) .names = table, .name_count = sizeof table / sizeof *table
 #define RANGE(least, most) .min = least, .max = most

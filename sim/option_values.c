@@ -177,6 +177,8 @@ static bool parse_text(const struct option *option, const char *text, struct are
         return false;
     if (option->type == OPTION_QUALITY && !perplexity_check(text, err))
         return false;
+    if (option->check && !option->check(text, err))
+        return false;
     if (option->type == OPTION_PART && !parse_policy(option, text, arena, value, err))
         return false;
     value->text = arena_strdup(arena, text);

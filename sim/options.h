@@ -81,6 +81,7 @@ struct option {
     bool required; /* must be set by profile or config */
     /* The default is an estimate; of a key without a default, what stands in its place is. */
     bool estimated;
+    bool (*check)(const char *text, struct error *err); /* of a text: what it has to be beside that; NULL: nothing */
     const char *help;
 };
 

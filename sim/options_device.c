@@ -46,7 +46,8 @@ static const struct option device_options[] = {
      .help = "jetsam: the same for an app with the entitlement for more memory"},
     {"device", "entitled", OPTION_CHOICE, SCOPE_JETSAM, FIELD(entitled), NAMES(yes_names), .fallback = "no",
      .list = true, .help = "jetsam: the app has the entitlement com.apple.developer.kernel.increased-memory-limit"},
-    {"device", "os_version", OPTION_TEXT, SCOPE_JETSAM, FIELD(os_version), RANGE(1, NAME_MAX_BYTES), .list = true,
+    {"device", "os_version", OPTION_TEXT, SCOPE_JETSAM, FIELD(os_version), RANGE(1, NAME_MAX_BYTES),
+     .check = version_check, .list = true,
      .help = "jetsam: version of the system, for jetsam_by_os: 17.4; without it jetsam_limit holds"},
     {"device", "jetsam_by_os", OPTION_TEXT, SCOPE_JETSAM, RANGE(1, NAME_MAX_BYTES * 8),
      .help =

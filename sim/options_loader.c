@@ -58,10 +58,10 @@ static const struct option loader_options[] = {
      .fallback = "0", .list = true,
      .help = "threads that do it; 0: the compute thread reads and initialises, a block at a time"},
     {"loader", "first_chunk", OPTION_TEXT, SCOPE_READS, FIELD(first_chunk), RANGE(1, NAME_MAX_BYTES), .fallback = "all",
-     .list = true,
+     .check = first_chunk_check, .list = true,
      .help = "what has to be there before the first step: all, embedding+LAYERS, or a SIZE; the rest comes behind it"},
     {"loader", "preload", OPTION_TEXT, SCOPE_CHUNKED, FIELD(preload), RANGE(1, TEXT_MAX_BYTES), .fallback = "none",
-     .list = true,
+     .check = preload_check, .list = true,
      .help = "loaded at launch beside pinned blocks, as far as it fits: none, all, dense (no experts) or "
              "blocks:NAME;NAME"},
     {"loader", "warm", OPTION_SHARE, FIELD(loader.warm_ppm), RANGE(0, 1000000), .fallback = "0%", .list = true,

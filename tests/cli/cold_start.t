@@ -83,6 +83,7 @@ refused 'layers that are no number' 'expected the number of layers' --set loader
 chunked='--set loader.mode=chunked --set loader.budget=512MiB'
 refused 'a preload that is none' 'did you mean dense?' $chunked --set loader.preload=dens
 refused 'a block that is none' 'unknown block "layer_3": did you mean layer3?' $chunked '--set' 'loader.preload=blocks:layer1;layer_3'
+refused 'a text that the loader has no use for' '"banana" is neither all nor embedding+LAYERS nor a size' --set loader.mode=mmap --set loader.first_chunk=banana
 refused 'a list of no blocks' '"blocks:;" names no block' $chunked '--set' 'loader.preload=blocks:;'
 refused 'too many threads' 'loader_threads' --set loader.loader_threads=65
 finish
