@@ -1,7 +1,6 @@
 /* Sentences about the way from the file to the first token. */
 #include "results/load_words.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -61,12 +60,5 @@ const char *load_words(const struct run_record *record, char out[LOAD_WORDS])
 bool load_print_words(FILE *file, const struct run_record *record, bool named)
 {
     char words[LOAD_WORDS];
-    if (load_words(record, words)[0] == '\0')
-        return true;
-    char *policy = text_clean(record->policy, true);
-    if (policy)
-        fprintf(file, "%.640s%s%s\n", named ? policy : "", named ? ": " : "", words);
-    const bool ok = policy != NULL;
-    free(policy);
-    return ok;
+    return text_named_line(file, named ? record->policy : NULL, load_words(record, words));
 }

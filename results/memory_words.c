@@ -2,7 +2,6 @@
 #include "results/memory_words.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/units.h"
 #include "results/text.h"
@@ -64,24 +63,12 @@ const char *kill_words(const struct run_record *record, char out[KILL_WORDS])
     return out;
 }
 
-static bool print_line(FILE *file, const struct run_record *record, bool named, const char *words)
-{
-    if (words[0] == '\0')
-        return true;
-    char *clean = text_clean(words, true), *policy = text_clean(record->policy, true);
-    if (clean && policy)
-        fprintf(file, "%.640s%s%s\n", named ? policy : "", named ? ": " : "", clean);
-    const bool ok = clean && policy;
-    free(clean);
-    free(policy);
-    return ok;
-}
-
 bool memory_print_words(FILE *file, const struct run_record *record, bool named)
 {
     char words[MEMORY_WORDS], processes[PROCESS_WORDS], swap[SWAP_WORDS], kills[KILL_WORDS];
-    return print_line(file, record, named, memory_words(record, words)) &&
-           print_line(file, record, named, process_words(record, processes)) &&
-           print_line(file, record, named, swap_words(record, swap)) &&
-           print_line(file, record, named, kill_words(record, kills));
+    const char *name = named ? record->policy : NULL;
+    return text_named_line(file, name, memory_words(record, words)) &&
+           text_named_line(file, name, process_words(record, processes)) &&
+           text_named_line(file, name, swap_words(record, swap)) &&
+           text_named_line(file, name, kill_words(record, kills));
 }

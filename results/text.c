@@ -42,6 +42,19 @@ char *text_clean(const char *text, bool one_line)
     return out;
 }
 
+bool text_named_line(FILE *file, const char *name, const char *words)
+{
+    if (words[0] == '\0')
+        return true;
+    char *clean = text_clean(words, true), *before = text_clean(name != NULL ? name : "", true);
+    const bool ok = clean != NULL && before != NULL;
+    if (ok)
+        fprintf(file, "%.640s%s%s\n", before, name != NULL ? ": " : "", clean);
+    free(clean);
+    free(before);
+    return ok;
+}
+
 /* East Asian and pictographic ranges that terminals draw two columns wide (Unicode TR 11, coarsely). */
 static bool is_wide(uint32_t c)
 {

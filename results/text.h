@@ -11,6 +11,10 @@
  * memory. */
 char *text_clean(const char *text, bool one_line);
 
+/* Writes "NAME: WORDS" as one clean line, without a name (NULL) the words alone, and nothing for "". False without
+ * memory. */
+bool text_named_line(FILE *file, const char *name, const char *words);
+
 /* Columns that a terminal takes for valid UTF-8 in one line: its characters, combining accents not counted. */
 size_t text_width(const char *text);
 

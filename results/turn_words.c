@@ -2,7 +2,6 @@
 #include "results/turn_words.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/units.h"
 #include "results/text.h"
@@ -39,21 +38,10 @@ const char *draft_words(const struct run_record *record, char out[TURN_WORDS])
     return out;
 }
 
-static bool print_line(FILE *file, const struct run_record *record, bool named, const char *words)
-{
-    if (words[0] == '\0')
-        return true;
-    char *policy = text_clean(record->policy, true);
-    if (policy)
-        fprintf(file, "%.640s%s%s\n", named ? policy : "", named ? ": " : "", words);
-    const bool ok = policy != NULL;
-    free(policy);
-    return ok;
-}
-
 bool turn_print_words(FILE *file, const struct run_record *record, bool named)
 {
     char turns[TURN_WORDS], drafts[TURN_WORDS];
-    return print_line(file, record, named, turn_words(record, turns)) &&
-           print_line(file, record, named, draft_words(record, drafts));
+    const char *name = named ? record->policy : NULL;
+    return text_named_line(file, name, turn_words(record, turns)) &&
+           text_named_line(file, name, draft_words(record, drafts));
 }

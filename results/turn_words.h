@@ -8,8 +8,8 @@
 
 enum { TURN_WORDS = 512 };
 
-/* "4 turns: first token after 1.90 s, later turns after 1.54 s (1.55 s at worst); 3 restarts; 2.69 GiB taken in the
- * background", or "" for a run without turns. */
+/* "4 turns: first token after 1.90 s, in later turns after 1.54 s (1.55 s at worst); started anew 3 times; lost 2.69
+ * GiB of weights in the background", or "" for a run without turns. */
 const char *turn_words(const struct run_record *record, char out[TURN_WORDS]);
 
 /* "151 tokens drafted, 43 of them accepted (28.5 %)", or "". */

@@ -91,9 +91,26 @@ static void reals_are_short_and_exact(void **state)
     }
 }
 
+/* A stranger's name and words stay one line; no words are no line. */
+static void named_lines(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    assert_true(text_named_line(file, "lru\x1b[2J", "2 faults\n3 reads") && text_named_line(file, NULL, "alone") &&
+                text_named_line(file, "lru", ""));
+    assert_int_equal(fclose(file), 0);
+    const bool same = strcmp(text, "lru [2J: 2 faults 3 reads\nalone\n") == 0;
+    free(text);
+    assert_true(same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(named_lines),
         cmocka_unit_test(bytes_that_are_no_characters_are_replaced),
         cmocka_unit_test(widths),
         cmocka_unit_test(csv_fields),
